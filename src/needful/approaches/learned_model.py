@@ -127,9 +127,10 @@ class LearnedModel:
     def save(self, path: str | Path, domain: str | None = None, force: bool = False) -> None:
         """Write a model directory.
 
-        It holds the model, its PDDL, the transitions that each operator was learned from, the accepted
-        moves of hill climbing, if the operator learner uses it, and the doubts. The result of
-        cross-validation is left out: whether it is skipped depends on time, and the files must not.
+        The directory contains the model, its PDDL, the transitions that each operator was learned from, the
+        doubts, and the accepted moves of hill climbing, if the operator learner uses hill climbing. The
+        result of cross-validation is not stored. Cross-validation is skipped if it would take too long, but
+        the files must not depend on the speed of the machine.
         """
         provenance = {
             **({} if domain is None else {"domain": domain}),
@@ -159,9 +160,9 @@ class LearnedModel:
         return tuple(sorted((*self.doubts.items, *found), key=lambda one: one.rank))
 
     def summary(self) -> dict[str, Any]:
-        """Return the entries of summary.json that describe learning, and what is doubtful.
+        """Return the entries of summary.json that describe learning, and the doubts about the operators.
 
-        `false_claims_validated` is None without cross-validation.
+        The entry `false_claims_validated` is None if there was no cross-validation.
         """
         found, doubts, validation = self.operators, self.doubts, self.validation
         return {

@@ -77,7 +77,7 @@ class Demonstration:
         listed = ", ".join(map(str, sorted(known)))
         if len({obj.name for obj in known}) != len(known):
             raise DemonstrationError(f"Two objects of a demonstration share a name: {listed}.")
-        # Take the union of the states: most atoms hold in many states, but need only one check.
+        # Check the union of the states, so that an atom that holds in many states is checked only once.
         checked: tuple[GroundController | GroundAtom, ...] = (
             *self.actions,
             *sorted(frozenset[GroundAtom]().union(*self.abstract_states)),

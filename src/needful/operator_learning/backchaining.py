@@ -1,12 +1,12 @@
 """Explain a demonstration from its goal backwards (Algorithm 1 of the paper).
 
 The result is a chain of grounded operators (links), built from the last transition backwards. Each link
-explains one transition, which is then covered. The chain breaks at the first transition that no operator
-explains; this one and all earlier ones stay uncovered.
+explains one transition, which is then covered. The chain ends at the first transition that no operator
+explains. This transition and all earlier ones stay uncovered.
 
 The paper's α_i is `necessary[i]`: the atoms that must hold after step i, so that the later steps of the
-chain reach the goal. A transition is reached if the atoms that must hold after it are known. These are all
-covered transitions, and the one at which the chain breaks.
+chain reach the goal. A transition is reached if the atoms that must hold after it are known. The reached
+transitions are all covered transitions, and the one at which the chain ends.
 """
 
 from __future__ import annotations
@@ -81,17 +81,19 @@ class Backchain:
 def backchain(
     previous: Backchain, diff: OperatorDiff[Operator], matcher: Matcher, skip_purposeless: bool = False
 ) -> Backchain:
-    """Return the chain of a demonstration; each link is the best grounded operator for its transition.
+    """Explain the transitions of a demonstration from the last one backwards; return the chain.
 
-    Only operators that predict all necessary atoms, and nothing false, are considered. `previous` is the
-    chain of the same demonstration for an earlier set of operators. `diff` compares that set with the
-    current one. If the operator of a previous link still exists, and the same atoms are necessary after its
-    transition, the link is compared only with new operators. If the chain does not change, `previous` is
-    returned.
+    Each link of the chain is the best grounded operator for its transition. Only operators that predict all
+    necessary atoms, and nothing false, are considered.
+
+    `previous` is the chain of the same demonstration for an earlier set of operators, and `diff` compares
+    that set with the current one. If the operator of a previous link still exists, and the same atoms are
+    necessary after its transition, the link is compared only with new operators. If the chain does not
+    change, `previous` is returned.
 
     A skippable transition that adds no atom is skipped if no operator adds something necessary there. With
-    `skip_purposeless`, this also holds for a transition that adds atoms, none of them necessary. `previous`
-    must come from the same setting.
+    `skip_purposeless`, a skippable transition is also skipped if it adds atoms, but no necessary ones.
+    `previous` must have been computed with the same value of `skip_purposeless`.
     """
     unchanged = previous.operator_texts <= diff.unchanged_texts
     if previous.links and unchanged and previous.controllers.isdisjoint(diff.new_by_controller):

@@ -73,7 +73,7 @@ def canonical_candidate(
 ) -> Candidate:
     """Return the candidate of a stripped operator, with canonical variable names.
 
-    The preconditions must be those that the operator requires; delete effects are dropped.
+    All preconditions of the given operator are kept as required ones; its delete effects are dropped.
 
     The variables in `hints` (preferred objects per transition) are renamed in the same way.
     """

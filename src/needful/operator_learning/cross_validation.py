@@ -1,7 +1,8 @@
 """Estimate how often learned operators are wrong on unseen demonstrations, by cross-validation.
 
-Demonstrations are left out in turn. Operators are learned from the others, and tested on those left out:
-transitions that backchaining does not explain, and false claims.
+Each demonstration is left out once. Operators are learned from the other demonstrations, and tested on
+those left out. The test counts the transitions that backchaining does not explain, and the false claims
+(predicted atoms that do not hold).
 """
 
 from __future__ import annotations
@@ -70,9 +71,9 @@ def cross_validate(
 ) -> Validation:
     """Learn from all but some of the demonstrations, test on the others, and add up the errors.
 
-    Demonstration i is left out in fold i modulo `folds`. `learned` is what was learned from all
-    demonstrations. The left-out demonstrations are tested with its repaired atoms, because detection errors
-    in them are not errors of the operators. Raises `LearningTimeoutError` if the deadline passes.
+    Demonstration i is left out in fold i modulo `folds`. `learned` is the result of learning from all
+    demonstrations. Its repaired atoms are used in the left-out demonstrations, because detection errors
+    there are not errors of the operators. Raises `LearningTimeoutError` if the deadline passes.
     """
     repaired = recorded if learned.repairs is None else learned.repairs.demonstrations
     skip = learned.skips_idle_steps

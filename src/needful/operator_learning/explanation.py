@@ -87,7 +87,7 @@ class Occurrence:
     Attributes:
         demonstration: the index of the demonstration.
         step: the index of the transition in it.
-        atom: the ground atom that became true, became false or was kept.
+        atom: the ground atom that became true, became false or stayed true (keep effect).
         needed_by: for an add effect, what needs the atom: a later step or the goal. For a delete effect,
             the later step that needs the atom to be false, if any. None for other effects.
     """

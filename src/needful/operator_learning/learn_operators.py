@@ -38,7 +38,8 @@ from needful.operator_learning.unnamed_objects import conditions_on_unnamed_obje
 # left out as outliers.
 MAX_OUTLIER_ROUNDS = 4
 MAX_OUTLIERS = 0.1
-# The number of false claims at skipped steps, per transition, from which skipping hides too much.
+# Too many steps were skipped if operators make more false claims at skipped steps than this number times
+# the number of transitions.
 MAX_SKIPPED_CLAIMS = 0.1
 
 Schedule: TypeAlias = Callable[[LearningProblem, Move, Climb], Climb]
@@ -54,8 +55,8 @@ NegativeLearner: TypeAlias = Callable[[Sequence[Demonstration], Learn], LearnedO
 class OperatorLearningConfig:
     """The functions that implement the exchangeable parts of the learner.
 
-    All functions except `repair` and `negatives` see demonstrations with canonical names; see
-    `canonical_names`.
+    All functions except `repair` and `negatives` receive demonstrations with canonical names, which do not
+    depend on the user's names (see `canonical_names`).
 
     Attributes:
         generalise: turns a mispredicted atom into a quantified delete (a pattern that matches atoms).
@@ -186,8 +187,8 @@ def _learn(
 def _claims_at_skipped_steps(hypothesis: Hypothesis, problem: LearningProblem) -> int:
     """Return the number of false claims at transitions that backchaining skipped.
 
-    Many such claims mean that skipping hid a change: the operators of a controller were learned from some
-    of its uses, and are false for the others.
+    False claims are predicted atoms that do not hold. Many of them mean that too many steps were skipped:
+    the operators of a controller were learned from some of its uses, and are false for the others.
     """
     claims = problem.validity.by_transition(hypothesis.coverage.operators)
     return sum(

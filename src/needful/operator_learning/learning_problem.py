@@ -116,7 +116,7 @@ class LearningProblem:
         return len(self.transitions.by_number)
 
     def false_claims(self, hypothesis: Hypothesis) -> int:
-        """Return V(Ω): the number of atoms that the operators claim in the demonstrations, falsely."""
+        """Return V(Ω), the number of false claims: atoms that operators predict but that do not hold."""
         return self.validity.count(hypothesis.coverage.operators)
 
     def empty_hypothesis(self) -> Hypothesis:
@@ -153,7 +153,7 @@ class LearningProblem:
         return Hypothesis(changed, cover(operators, empty, self.matcher, self.skip_purposeless))
 
     def cover_again(self, hypothesis: Hypothesis) -> Hypothesis:
-        """Return the same operators with chains that are computed anew."""
+        """Return the same operators, with coverage that is computed again from the beginning."""
         empty = Coverage.empty(self.demonstrations)
         return replace(
             hypothesis,

@@ -1,11 +1,11 @@
 """Repair wrong atoms in demonstrations: atoms that a noisy detector reported or missed in single states.
 
-A wrong atom shows as a change that its controller hardly ever causes. Each ground atom of a demonstration
-is treated as a hidden Markov chain with two states. The probability that an action changes the atom is
-estimated from all actions of the same controller, for atoms with the same predicate and the same relation
-to the controller's arguments. The most likely sequence of values is found by dynamic programming: a value
-may differ from the recorded one at the cost of a detection error. Clean demonstrations stay as they are,
-because what an action does once, it does again.
+A wrong atom appears as a change that its controller hardly ever causes. Each ground atom of a demonstration
+is modelled by a hidden Markov model with two states, true and false. The probability that an action changes
+the atom is estimated from all actions of the same controller, for atoms with the same predicate and the
+same relation to the controller's arguments. The most likely sequence of values is found by dynamic
+programming. A value may differ from the recorded one at the cost of a detection error. Demonstrations
+without wrong atoms stay unchanged, because in them an action causes the same changes many times.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from needful.core.demonstrations import Demonstration
 
 # The cost of a detection error: minus the logarithm of its assumed probability.
 ERROR_COST = -math.log(0.01)
-# Change rates and repairs are computed in turn, at most this often.
+# The probabilities of changes and the repairs are computed alternately, at most this many times.
 MAX_ROUNDS = 4
-# Fewer repairs than this are no evidence of noise.
+# If fewer atoms than this would be repaired, the demonstrations are considered free of noise.
 MIN_REPAIRS = 2
 
 # How an action may change an atom: the controller, the predicate, and the position of each of the atom's
@@ -84,7 +84,8 @@ class _Series:
         demonstration: the demonstration.
         atoms: its atoms; the rows of the arrays.
         recorded: the recorded value of each atom in each state.
-        forms: for each atom and action, the number of the form in which the action may change the atom.
+        forms: for each atom and action, the number of their form: the names of the controller and the
+            predicate, and the positions of the atom's objects among the action's arguments.
     """
 
     demonstration: Demonstration
@@ -94,7 +95,7 @@ class _Series:
 
     @classmethod
     def of(cls, demonstration: Demonstration, changing: Set[str], numbers: dict[_Form, int]) -> _Series:
-        """Return the atoms of the `changing` predicates over time; new forms get the next number."""
+        """Return the atoms of the predicates in `changing` over time; new forms get the next number."""
         states = demonstration.abstract_states
         atoms = tuple(
             atom for atom in frozenset[GroundAtom]().union(*states) if atom.predicate.name in changing
@@ -207,8 +208,8 @@ def _step_costs(
 ) -> npt.NDArray[np.float64]:
     """Return the costs of steps by form, value before and value after, estimated from all demonstrations.
 
-    The cost is minus the logarithm of the share of such steps. A step counts for itself as half a step, so
-    that a change that was seen once costs as much as one that was never seen.
+    The cost is minus the logarithm of the share of such steps. The counts are reduced by one half, but are
+    at least one half. So a change that occurred once costs as much as a change that never occurred.
     """
     counts = np.zeros((form_count, 2, 2))
     for one, rows in zip(series, values, strict=True):

@@ -87,7 +87,7 @@ def cover(
     """Backchain through every demonstration with the operators, and return their coverage.
 
     `previous` is the coverage of an earlier set of operators. Unchanged chains are copied from it. This
-    saves time, but does not affect the result. For `skip_purposeless` see `backchain`.
+    saves time, but does not affect the result. `backchain` describes `skip_purposeless`.
     """
     operators = tuple(operators)
     diff = OperatorDiff.between(previous.operators, operators)

@@ -1,9 +1,11 @@
 """Find transitions that are more likely mistakes than knowledge, so that the learner can ignore them.
 
-With imperfect demonstrations, some transitions show what an action hardly ever does. Two signs are used: an
-operator that explains almost none of its controller's transitions, and an atom that holds before almost all
-transitions of an operator. The first may be a chance effect of a detour, the second a precondition that a
-detector missed in one state.
+Imperfect demonstrations contain transitions that differ from almost all others of the same action. There
+are two signs of such outliers:
+
+- An operator explains almost none of its controller's transitions. It may describe a chance effect.
+- An atom holds before almost all transitions of an operator, but not before this one. The atom may be a
+  precondition that a detector missed in one state.
 """
 
 from __future__ import annotations
@@ -16,19 +18,19 @@ from needful.operator_learning.induction import Datum, liftable_atoms_before
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
 from needful.operator_learning.unnamed_objects import purposeless_steps
 
-# The share of a controller's transitions below which an operator may be a mistake.
+# An operator that explains at most this share of its controller's transitions may be a mistake.
 RARE = 0.02
-# The share of an operator's transitions that may lack a precondition if atoms are noisy.
+# With noisy atoms, at most this share of an operator's transitions may lack one of its preconditions.
 NOISE = 0.08
-# The share of purposeless steps from which a lost precondition is suspected.
+# If more than this share of all steps has no purpose, a precondition was probably lost because of noise.
 MANY = 0.25
 
 
 def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool) -> set[TransitionId]:
     """Return the transitions that are more likely mistakes than knowledge.
 
-    Signs of wrong atoms are only looked for if the demonstrations are `noisy`, or if many steps have no
-    purpose: the precondition that they establish may have been lost.
+    Transitions with wrong atoms are searched for only if the demonstrations are `noisy`, or if many steps
+    have no purpose. Such steps may establish a precondition that was lost because of a wrong atom.
     """
     found = rare_operator_transitions(hypothesis, problem)
     if noisy or len(purposeless_steps(hypothesis)) > MANY * problem.size:
@@ -56,10 +58,7 @@ def _precondition_count(hypothesis: Hypothesis) -> int:
 
 
 def rare_operator_transitions(hypothesis: Hypothesis, problem: LearningProblem) -> set[TransitionId]:
-    """Return the transitions of operators that explain almost none of their controller's transitions.
-
-    The most frequent operator of each controller is never rare.
-    """
+    """Return the transitions of operators that explain almost none of their controller's transitions."""
     found: set[TransitionId] = set()
     for fitted in hypothesis.fitted:
         transitions = problem.transitions.by_controller[fitted.operator.controller.name]
@@ -92,7 +91,10 @@ def noisy_transitions(hypothesis: Hypothesis) -> set[TransitionId]:
 
 
 def _deleted(datum: Datum) -> set[AtomKey]:
-    """Return the atoms that became false, with parameter indices for objects and -1 for unnamed objects."""
+    """Return the keys of the atoms that became false in a transition.
+
+    In a key, an object is replaced by the index of its parameter, or by -1 if it has no parameter.
+    """
     transition, objects = datum
     index_of = {number: index for index, number in enumerate(objects)}
     table = transition.table

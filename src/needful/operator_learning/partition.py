@@ -20,7 +20,8 @@ from needful.operator_learning.operator_diff import OperatorDiff
 
 # The score of a match if the transition is pinned to the candidate: lower, thus better, than any other.
 PINNED = -1_000_000_000
-# The share of an operator's transitions without effect that may lack a precondition.
+# The share of an operator's transitions that may have no effect and lack a precondition. If more of them
+# lack it, the atom is no precondition.
 TOLERANCE = 0.25
 
 
@@ -28,8 +29,9 @@ TOLERANCE = 0.25
 class FittedOperator:
     """A candidate with the transitions it explains (D_ω) and the operator induced from them.
 
-    `ineffective` contains transitions that were assigned to the candidate, but not used as data: they made
-    none of its changes, and lack a precondition of the others.
+    `ineffective` contains transitions that were assigned to the candidate, but not used to induce the
+    operator. These transitions changed nothing that the operator adds, and a precondition of the operator
+    did not hold before them: the step was probably repeated, or failed.
     """
 
     candidate: Candidate
@@ -198,7 +200,10 @@ def _data(
     matches: Sequence[Match | None],
     needed: Sequence[int | None],
 ) -> tuple[tuple[Datum, ...], tuple[Datum, ...]]:
-    """Return the transitions assigned to a candidate: its data, and the ineffective ones."""
+    """Return the transitions assigned to a candidate: those to learn from, and the ineffective ones.
+
+    `FittedOperator` defines ineffective transitions.
+    """
     of_controller = transitions.by_controller.get(candidate.controller.name, ())
     found = ((transition, matches[transition.number]) for transition in of_controller)
     data: list[Datum] = []
@@ -216,13 +221,16 @@ def _data(
 
 
 def _ineffective(candidate: Candidate, data: Sequence[Datum], unchanged: Sequence[Datum]) -> list[Datum]:
-    """Return the transitions that made no change and lack a precondition of those that made one.
+    """Return the transitions in `unchanged` that lack a precondition of the other transitions in `data`.
 
-    A repeated or failed step fits an operator whose add effects hold already. Its state often lacks the
-    operator's preconditions, which would be lost in the intersection. But the demonstrator may also execute
-    an action to be sure of an effect that holds by chance. A precondition that more than `TOLERANCE` of the
-    transitions lack is therefore no precondition. Idle transitions do not count there: they stand beside
-    the same action, so they were repeated or failed.
+    After a repeated or failed step, the operator's add effects may hold because they held already before
+    the step. So the step is assigned to the operator, although a precondition often did not hold. The
+    operator would lose this precondition, because preconditions must hold before all transitions.
+
+    But the demonstrator may also execute an action although its effect holds already by chance. If more
+    than `TOLERANCE` of the transitions lack an atom, the atom is therefore no precondition, and the
+    transitions are not returned. Idle transitions do not count for this limit, because the same action
+    was executed just before or after them: they were certainly repeated or failed.
     """
     passive = set(unchanged)
     effective = [datum for datum in data if datum not in passive]

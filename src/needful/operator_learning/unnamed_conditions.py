@@ -1,7 +1,8 @@
-"""Find conditions on unnamed objects: those that are neither controller arguments nor in add effects.
+"""Find conditions on unnamed objects: objects to which no parameter of an operator is bound.
 
-A condition is a set of atoms about one or more unnamed objects and the parameters of an operator. It held
-before every transition of the operator. `unnamed_objects` decides which conditions an operator requires.
+The parameters come from the controller's arguments and the add effects. A condition is a set of atoms that
+held before every transition of the operator, about one or more unnamed objects and the parameters.
+`unnamed_objects` decides which conditions an operator requires.
 """
 
 from __future__ import annotations
@@ -77,12 +78,13 @@ def consumed_objects(fitted: FittedOperator) -> list[Consumption]:
 
 
 def consumption_classes(fitted: FittedOperator) -> list[Condition]:
-    """Divide the transitions of an operator by an atom that they made false.
+    """Divide the transitions of an operator into classes; all transitions of a class made one atom false.
 
-    The atom has at most one unnamed object. Each class of transitions has a condition: the atoms about this
-    object that held before all of them, or the atom alone if all of its objects are named. Return nothing
-    if there is no division into at least two classes of at least two transitions. If there are several,
-    frequent atoms are preferred.
+    The atom has at most one unnamed object (an object to which no parameter is bound). The result has one
+    condition per class: the atoms about the unnamed object that held before all transitions of the class,
+    or only the atom itself if it has no unnamed object. There must be at least two classes, each with at
+    least two transitions; otherwise the result is empty. If several divisions are possible, frequent atoms
+    are preferred.
     """
     unnamed = [_changed_once(datum, datum[0].deleted) for datum in fitted.data]
     named = [_deleted_named(datum) for datum in fitted.data]
@@ -137,7 +139,10 @@ def _changed_once(datum: Datum, changed: int) -> dict[AtomKey, int]:
 
 
 def shared_signatures(data: Sequence[Datum]) -> list[Signature]:
-    """Return the maximal sets of atoms that some unnamed object satisfied before each transition."""
+    """Return the maximal sets of atoms that an unnamed object satisfied before each transition.
+
+    The object may differ from transition to transition.
+    """
     found = _maximal(signatures_before(data[0]).values())
     for datum in data[1:]:
         if not found:
@@ -160,7 +165,7 @@ def _signatures_within(keys: Signature, datum: Datum) -> set[Signature]:
 def _unnamed_objects_with(
     key: AtomKey, transition: EncodedTransition, objects: tuple[int, ...]
 ) -> Iterable[int]:
-    """Return the unnamed objects that have an atom in their signature."""
+    """Return the unnamed objects for which an atom held before a transition."""
     if ANYTHING not in key[1]:
         return satisfying_objects(key, transition, objects).difference(objects)
     name, indices = key
@@ -180,7 +185,7 @@ def _unnamed_objects_with(
 
 
 def _same_pattern(first: Sequence[int], second: Sequence[int]) -> bool:
-    """Return whether two sequences have equal items at the same positions."""
+    """Return whether two sequences repeat items at the same positions, as (a, b, a) and (1, 2, 1) do."""
     pairs = set(zip(first, second, strict=True))
     return len(pairs) == len(set(first)) == len(set(second))
 
@@ -211,8 +216,9 @@ def _atoms_about_unnamed(
 ) -> Iterator[tuple[int, AtomKey]]:
     """Yield the atoms about unnamed objects: the object's number, and the key of the lifted atom.
 
-    The index of the unnamed object in the key is the number of named objects. If an atom has two unnamed
-    objects, it is yielded for each, with `ANYTHING` as the index of the other one.
+    `objects` contains the named objects, to which parameters are bound. In the key, the index of the
+    unnamed object is `len(objects)`. If an atom has two unnamed objects, it is yielded for each of them,
+    with `ANYTHING` as the index of the other one.
     """
     table, arity = transition.table, len(objects)
     index_of = {number: index for index, number in enumerate(objects)}
@@ -242,9 +248,9 @@ def condition_of(
 ) -> Condition | None:
     """Return the condition that an unnamed object satisfies `atoms`, in addition to an `earlier` condition.
 
-    `data` are the operator's transitions, with the objects of the earlier condition among the named ones.
-    `objects` are the unnamed object in each transition; by default, the first that satisfies the atoms.
-    Atoms with an index `ANYTHING` get a further unnamed object each.
+    `data` contains the operator's transitions. If there is an earlier condition, its objects count as named
+    ones in `data`. `objects` contains the unnamed object for each transition; by default, the first that
+    satisfies the atoms. For each atom with an index `ANYTHING`, a further unnamed object is added.
     """
     rows = [list(one) for one in earlier.objects] if earlier else [[] for _ in data]
     for row, number in zip(rows, objects or [first_witness(one, atoms) for one in data], strict=True):

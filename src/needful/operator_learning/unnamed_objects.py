@@ -50,7 +50,8 @@ from needful.operator_learning.unnamed_conditions import (
     signatures_before,
 )
 
-# The evidence from which a condition is informative (odds of 1 to 256), and from which it is tried at all.
+# The evidence, in bits, that makes a condition informative (8 bits are odds of 1 to 256), and the minimum
+# evidence for considering a condition.
 ENOUGH_BITS = 8.0
 MIN_BITS = 2.0
 # A condition on a further unnamed object needs this much more evidence than the condition without it.
@@ -58,10 +59,10 @@ BITS_PER_OBJECT = 4.0
 
 
 class _Proposal(NamedTuple):
-    """Conditions of which an operator might require one, with the evidence for them.
+    """A proposed condition for an operator, with the evidence for it; or several, to divide the operator.
 
-    There is usually one condition. If there are several, the operator is divided: each part has a condition
-    and those of the operator's transitions that satisfy it.
+    If there are several conditions, the operator is divided into one operator per condition. Each of them
+    gets those of the operator's transitions that satisfy its condition.
     """
 
     fitted: FittedOperator
@@ -139,7 +140,7 @@ def purposeless_steps(hypothesis: Hypothesis) -> list[EncodedTransition]:
 
 
 def _required(proposal: _Proposal, climb: Climb, problem: LearningProblem, resume: Resume) -> Climb | None:
-    """Return the climb after an operator requires the proposed condition; None if this is rejected."""
+    """Return the climb in which an operator requires the proposed condition; None if it is rejected."""
     old, fitted = climb.hypothesis, proposal.fitted
     candidates = [one.candidate for one in old.fitted if one is not fitted]
     candidates += [require(fitted, condition) for condition in proposal.conditions]
@@ -160,10 +161,11 @@ def _required(proposal: _Proposal, climb: Climb, problem: LearningProblem, resum
 
 
 def _linked(proposal: _Proposal) -> bool:
-    """Return whether atoms connect each object of a condition, directly or not, to a parameter.
+    """Return whether atoms connect each object of a condition to a parameter of the operator.
 
-    A condition that is not linked to what the action is about may be a habit of the demonstrator: it goes
-    to the table only while it holds something.
+    The connection may be indirect: through atoms that mention other objects of the condition. A condition
+    without a connection may be a mere habit of the demonstrator, who for example walks to the table only
+    while holding something.
     """
     arity = len(proposal.fitted.operator.parameters)
     for condition in proposal.conditions:
@@ -266,7 +268,7 @@ def _proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator
 
 
 def _division(fitted: FittedOperator, opportunities: Opportunities) -> Iterator[_Proposal]:
-    """Yield a division of the operator by what its transitions consumed, if this is informative.
+    """Yield a division of the operator by the atoms that its transitions made false, if it is informative.
 
     For example, `take(food)` takes food out of a cupboard or from a table.
     """
@@ -299,7 +301,7 @@ def _shared(data: Sequence[Datum], arity: int) -> Iterator[tuple[Signature | Non
 
 
 def _pruned(atoms: Signature, earlier: Signature, bits: float, opportunities: Opportunities) -> Signature:
-    """Drop the atoms about further objects that do not add evidence."""
+    """Drop the atoms with a further unnamed object (index `ANYTHING`) that do not add evidence."""
     for atom in sorted(key for key in atoms if ANYTHING in key[1]):
         if opportunities.bits(earlier | (atoms - {atom})) >= bits - 1.0:
             atoms -= {atom}
@@ -320,7 +322,7 @@ def _condition(fitted: FittedOperator, earlier: Signature | None, atoms: Signatu
 
 
 def _excludes_false_claims(fitted: FittedOperator, condition: Condition, problem: LearningProblem) -> bool:
-    """Return whether a condition fails for a grounding at a transition with false claims."""
+    """Return whether the condition excludes a grounding at a transition with false claims."""
     arity = len(fitted.operator.parameters)
     return any(
         not holds(condition.atoms, arity, (transition, objects), distinct=True)

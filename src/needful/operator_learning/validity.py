@@ -21,15 +21,15 @@ from needful.core.operators import Operator
 from needful.operator_learning.encoding import EncodedTransition, TransitionIndex
 from needful.operator_learning.matching import Matcher
 
-# Groundings of one operator that are examined per transition.
+# The maximum number of groundings of one operator that are examined per transition.
 MAX_GROUNDINGS = 400
 
 
 class FalseClaims(NamedTuple):
-    """Atoms that are claimed to hold after a transition, but do not hold.
+    """The false claims about one transition: atoms that are predicted to hold after it, but do not hold.
 
-    `known` is the mask of the atoms that hold somewhere in the demonstration. `unknown` contains the keys
-    of the atoms that never hold in it, and therefore have no number.
+    `known` is a mask of those atoms that hold in some state of the demonstration. `unknown` contains the
+    keys of the other atoms, which have no number because they hold in no state.
     """
 
     known: int = 0

@@ -2,7 +2,7 @@
 
 `evidence.json` lists the objects of each demonstration, and the transitions that each operator was learned
 from; `needful explain` reads it. `climb.json` lists the steps of the hill climbing that found the
-operators. `doubts.json` lists what is doubtful about the operators.
+operators. `doubts.json` lists the doubts: signs that an operator may be wrong.
 """
 
 from __future__ import annotations

@@ -82,8 +82,8 @@ def read_action(
     """Return the operators that an action stands for, usually one.
 
     With `repeated_objects`, there is one operator per way to merge parameters: merged parameters stand for
-    the same object. `previous_line` is the line where the previous action starts. Comments between the two
-    actions belong to this one.
+    the same object. `previous_line` is the line where the previous action starts. Comments between the
+    previous action and this action belong to this action.
     """
     action = Action.of(form, symbols)
     parameters = _parameters(action, previous_line, symbols)
