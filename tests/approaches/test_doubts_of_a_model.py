@@ -123,7 +123,7 @@ def test_the_doubts_of_cluttered_1d() -> None:
     demos = collect_demonstrations(environment, OracleDemonstrator(environment), 6, 0).demonstrations
     learned = learn_model(environment.vocabulary, demos)
     (doubt,) = learned.doubts.items
-    assert doubt.fact == "MoveGrasp-2 claims NextTo(?x0, ?x1), which did not hold in 12 of 24 transitions"
+    assert doubt.fact == "MoveGrasp-2 predicts NextTo(?x0, ?x1), which did not hold in 12 of 24 transitions"
     assert doubt.advice.startswith("MoveGrasp-1 explains these transitions: the parameters of MoveGrasp ")
     assert f"False claims: {learned.doubts.false_claims} in 12 of 24 transitions." in learned.describe()
     # Experiments only drop preconditions, so there cannot be fewer false claims afterwards.

@@ -15,7 +15,7 @@ from needful.approaches.base import LearningConfig
 WORLDS = Path(__file__).parent.parent / "data" / "worlds"
 GRIPPER = WORLDS / "pddl_gripper_coarse_train.jsonl.gz"
 CLAIM = (
-    "pick claims carry(?x0, ?x1), which did not hold for some ?x1 in 59 of 66 transitions, for example "
+    "pick predicts carry(?x0, ?x1), which did not hold for some ?x1 in 59 of 66 transitions, for example "
     "demonstration 0, step 2. The controller may choose among several objects, or a predicate is missing."
 )
 

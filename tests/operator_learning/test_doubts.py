@@ -104,7 +104,7 @@ def test_an_effect_that_did_not_hold() -> None:
     (doubt,) = doubts.items
     assert (doubt.kind, doubt.operator, doubt.count) == (DoubtKind.FALSE_CLAIM, "Pick", 2)
     assert doubt.text == (
-        "Pick claims Clear(?y), which did not hold for some ?y in 2 of 2 transitions, for example "
+        "Pick predicts Clear(?y), which did not hold for some ?y in 2 of 2 transitions, for example "
         "demonstration 0, step 1. The controller may choose among several objects, or a predicate is "
         "missing."
     )
@@ -126,7 +126,7 @@ def test_an_atom_that_became_false_is_a_claim_if_it_is_not_deleted() -> None:
     assert uncovered.kind is DoubtKind.UNCOVERED
     assert claim.text == (
         "Pick does not predict that On(?x, ?y) may become false, as it did in 2 of 2 transitions, for "
-        "example demonstration 0, step 1. The action may fail at times, or a predicate for the condition "
+        "example demonstration 0, step 1. The action may sometimes fail, or a predicate for the condition "
         "is missing."
     )
 
@@ -147,8 +147,9 @@ def test_another_operator_of_the_controller_explains_the_transitions() -> None:
     _, doubts = judged([on, off], demos, [(0, 0), (1, 1)])
     (doubt,) = doubts.items
     assert doubt.text == (
-        "Toggle-1 claims Lit(?x), which did not hold in 1 of 2 transitions, for example demonstration 1, "
-        "step 1. Toggle-2 explains these transitions: a predicate that tells them apart may be missing."
+        "Toggle-1 predicts Lit(?x), which did not hold in 1 of 2 transitions, for example demonstration 1, "
+        "step 1. Toggle-2 explains these transitions: a predicate that distinguishes the two cases may be "
+        "missing."
     )
     turn = Controller("Turn", (BLOCK,), (0.0,), (1.0,))
     turned = [replace(demo, actions=(turn(A, parameters=[0.5]),)) for demo in demos]
@@ -168,7 +169,7 @@ def test_steps_without_purpose() -> None:
     assert (doubt.operator, doubt.controller) == ("Pick", "Pick")
     assert doubt.text == (
         "Pick made Held(?x) true, but nothing needed it in 1 of 1 steps, for example demonstration 0, step "
-        "1. The condition that it serves may be missing from the predicates, or the steps were detours."
+        "1. A predicate for the condition that needs it may be missing, or the steps were detours."
     )
     # Several operators of a controller: the doubt is about the controller.
     several = [pick, operator(PICK, [LIT.lifted(x)], [HELD.lifted(x)]), needless]

@@ -100,7 +100,7 @@ def _doubt_claim(claim: LiftedClaim, learned: LearnedOperators) -> Doubt:
     operator, count = claim.operator, len(claim.transitions)
     if isinstance(claim.atom, LiftedAtom):
         chosen = f" for some {' and '.join(claim.unnamed)}" if claim.unnamed else ""
-        fact = f"claims {claim.atom}, which did not hold{chosen} in"
+        fact = f"predicts {claim.atom}, which did not hold{chosen} in"
     else:
         fact = f"does not predict that {claim.atom} may become false, as it did in"
     return Doubt(
@@ -128,13 +128,13 @@ def _claim_advice(claim: LiftedClaim, learned: LearnedOperators) -> str:
         explained = f"{' or '.join(others)} explains these transitions"
         if controller.dimension:
             return (
-                f"{explained}: the parameters of {controller.name} may decide which operator happens, or a "
-                "predicate that tells them apart is missing."
+                f"{explained}: the parameters of {controller.name} may decide which operator applies, or a "
+                "predicate that distinguishes the two cases is missing."
             )
-        return f"{explained}: a predicate that tells them apart may be missing."
+        return f"{explained}: a predicate that distinguishes the two cases may be missing."
     if claim.unnamed:
         return "The controller may choose among several objects, or a predicate is missing."
-    return "The action may fail at times, or a predicate for the condition is missing."
+    return "The action may sometimes fail, or a predicate for the condition is missing."
 
 
 def _doubt_data(data: OperatorData, demonstrations: Sequence[Demonstration]) -> Iterator[Doubt]:
@@ -153,8 +153,8 @@ def _doubt_data(data: OperatorData, demonstrations: Sequence[Demonstration]) -> 
             total,
             f"{operator.name} was learned from {'one transition' if total else 'no transition'}",
             location((known[0].demonstration, known[0].step)) if known else "",
-            "Its preconditions may be accidental. Add demonstrations of it with other objects, or test the "
-            "preconditions with `needful run --experiments`.",
+            "Its preconditions may be accidental. Add demonstrations of the action with other objects, or "
+            "test the preconditions with `needful run --experiments`.",
         )
         return
     rare = [
@@ -173,7 +173,8 @@ def _doubt_data(data: OperatorData, demonstrations: Sequence[Demonstration]) -> 
             f"{operator.name} adds {atom_text}, but it held already before {-count} of {len(known)} "
             "transitions",
             example(first),
-            "Another cause may make it true. Add demonstrations of the action where it does not hold yet.",
+            "The atom may have another cause. Add demonstrations of the action in states where the atom "
+            "does not hold yet.",
         )
 
 
@@ -282,7 +283,7 @@ def _purposeless(name: str, steps: Sequence[_ReachedStep], operator: Operator | 
             f"{name if operator is None else operator.name} made {pattern} true, but nothing needed it in "
             f"{count} of {len(steps)} steps",
             example(patterns[pattern][0]),
-            "The condition that it serves may be missing from the predicates, or the steps were detours.",
+            "A predicate for the condition that needs it may be missing, or the steps were detours.",
         )
 
 
@@ -297,7 +298,7 @@ def _idle(name: str, steps: Sequence[_ReachedStep], operator: Operator | None) -
             f"{name if operator is None else operator.name} added no atom in {len(idle)} of {len(steps)} "
             "steps, which learning skipped",
             example(idle[0]),
-            "Repeated and failed actions look like this, and so do effects that no predicate describes.",
+            "The actions may be repeated or failed ones, or no predicate describes their effects.",
         )
 
 
