@@ -64,7 +64,7 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What was measured for the operators of one world.
+    """The measurements of the operators of one world.
 
     Attributes:
         false_claims: the number of false claims per held-out transition.

@@ -123,7 +123,8 @@ class Learned(Protocol):
 
         They are the numbers of transitions and operators, the coverage (the fraction of transitions that
         the operators explain), and the seconds that each stage took. For operators, there are also the
-        numbers of false claims and of doubtful steps, and the doubts in words.
+        doubts (signs that an operator may be wrong) as texts, and the numbers of false claims (predicted
+        atoms that do not hold) and of doubtful steps.
         """
         ...
 

@@ -36,7 +36,7 @@ class Validation:
         folds: the number of folds.
         transitions: the number of transitions in the left-out demonstrations.
         uncovered: the number of left-out transitions that backchaining does not explain.
-        false_claims: the number of false claims in left-out transitions.
+        false_claims: the number of false claims (predicted atoms that do not hold) in left-out transitions.
         false_transitions: the number of left-out transitions with at least one false claim.
         failing: the left-out transitions at which backchaining stopped, in order.
         claim: the false claim that was made most often in one fold; None if there is none.

@@ -70,18 +70,18 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class Doubts:
-    """What is doubtful about operators, judged by the demonstrations that they were learned from.
+    """The doubts about learned operators: signs in the demonstrations that an operator may be wrong.
 
     Attributes:
-        transitions: the number of transitions.
+        transitions: the number of transitions in the demonstrations.
         uncovered: the number of transitions that backchaining does not explain.
-        false_claims: the number of ground atoms that the operators predict falsely, summed over the
-            transitions; see `validity`.
+        false_claims: the number of ground atoms that the operators predict but that do not hold after the
+            transition, summed over the transitions; see `validity`.
         false_transitions: the number of transitions with at least one false claim.
         purposeless_steps: the number of steps that add atoms, none of them necessary.
         idle_steps: the number of steps that learning skipped, because they add nothing necessary.
         repaired_atoms: the number of atoms that were repaired as detection errors.
-        items: the doubts in words, in the order of `Doubt.rank`.
+        items: the single doubts, sorted by `Doubt.rank`.
     """
 
     transitions: int = 0

@@ -29,7 +29,7 @@ from needful.operator_learning.validity import MAX_GROUNDINGS, Validity
 
 @dataclass(frozen=True, slots=True)
 class LiftedClaim:
-    """The most frequent false claim of an operator.
+    """The most frequent false claim of an operator: an atom that it predicts but that does not hold.
 
     Attributes:
         operator: the operator.
@@ -56,7 +56,7 @@ class LiftedClaim:
 
 @dataclass(frozen=True, slots=True)
 class FalseClaimReport:
-    """The false claims of a set of operators in demonstrations.
+    """The false claims of operators: atoms that they predict in demonstrations, but that do not hold.
 
     Attributes:
         count: V(Ω), the number of false ground atoms, summed over the transitions.
@@ -72,7 +72,7 @@ class FalseClaimReport:
 def report_false_claims(
     operators: Sequence[Operator], demonstrations: Iterable[EncodedDemonstration], matcher: Matcher
 ) -> FalseClaimReport:
-    """Count the false claims of operators in demonstrations, and find the most frequent one of each."""
+    """Count the false claims of operators in demonstrations; find each operator's most frequent one."""
     index = TransitionIndex.of(demonstrations)
     validity = Validity(index, matcher)
     by_transition = validity.by_transition(operators)
@@ -112,8 +112,8 @@ def _most_frequent(
 ) -> LiftedClaim:
     """Return the most frequent false claim of an operator.
 
-    `transitions` are all transitions of its controller, and `false_in` the numbers of those in which the
-    operator makes a false claim.
+    `transitions` contains all transitions of the operator's controller, and `false_in` the numbers of the
+    transitions in which the operator makes a false claim.
     """
     index_of = {variable: index for index, variable in enumerate(operator.parameters)}
     adds = [(atom, lifted_key(atom, index_of)) for atom in sorted(operator.add_effects)]

@@ -96,7 +96,7 @@ def with_false_claims(
 
 
 def _doubt_claim(claim: LiftedClaim, learned: LearnedOperators) -> Doubt:
-    """Return the doubt about the most frequent false claim of an operator."""
+    """Return the doubt about the most frequent false claim (predicted atom that does not hold)."""
     operator, count = claim.operator, len(claim.transitions)
     if isinstance(claim.atom, LiftedAtom):
         chosen = f" for some {' and '.join(claim.unnamed)}" if claim.unnamed else ""

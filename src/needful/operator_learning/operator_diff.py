@@ -1,10 +1,10 @@
 """The difference between two sets of operators.
 
-Partitioning and backchaining find the best operator for every transition. They do so for many sets of
-operators in turn, and each set differs from the previous one in one or two operators. Therefore results are
-reused. If the atoms that a transition requires are unchanged, only new operators can be better than its
-previous best operator. All operators of the transition's controller are compared again only if the required
-atoms changed or the previous best operator was removed.
+Partitioning and backchaining find the best operator for every transition. Both are repeated for many sets
+of operators, and each set differs from the previous one in one or two operators. Therefore results are
+reused. If the atoms that are required of a transition are unchanged, only new operators can be better than
+its previous best operator. All operators of the transition's controller are compared again only if the
+required atoms changed or the previous best operator was removed.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class _Proposal(NamedTuple):
     def is_promising(self, purposeless: Set[str]) -> bool:
         """Return whether the condition may be accepted; see the list at the top of this module.
 
-        `purposeless` contains the predicates of the atoms that purposeless steps add.
+        `purposeless` contains the names of the predicates of atoms that steps without purpose add.
         """
         gives_purpose = any(name in purposeless for name, _ in self.atoms)
         informative = self.bits >= ENOUGH_BITS and _linked(self)
@@ -83,7 +83,10 @@ class _Proposal(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, float, int, str, list[AtomKey]]:
-        """The order of trying: consumed conditions with evidence first, then by evidence."""
+        """The sort key in which conditions are tried.
+
+        Conditions with evidence that the action makes false come first, then those with more evidence.
+        """
         size = sum(len(condition.types) for condition in self.conditions)
         text = self.fitted.operator.text
         first = self.consumed and self.bits >= MIN_BITS

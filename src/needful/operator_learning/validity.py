@@ -2,9 +2,10 @@
 
 Coverage asks whether some grounding of an operator explains each demonstrated step. A planner may choose
 any grounding whose preconditions hold. So an operator can cover every demonstration and still be false: it
-may claim that picking up any block clears any other block. For a transition τ, the false claims C_τ(Ω) are
-the atoms that some applicable grounding, with the objects of the executed action as controller arguments,
-predicts although they do not hold afterwards. V(Ω) is the sum of |C_τ(Ω)| over all transitions.
+may predict that picking up any block clears any other block. For a transition τ, the false claims C_τ(Ω)
+are the atoms that some applicable grounding predicts although they do not hold afterwards. The controller
+arguments of the grounding must be the objects of the executed action. V(Ω) is the sum of |C_τ(Ω)| over all
+transitions.
 
 V is only compared between sets of operators, and never required to be 0: if a controller chooses objects by
 its continuous parameters, the true operators make false claims too.
@@ -47,7 +48,7 @@ NO_CLAIMS = FalseClaims()
 
 
 class Validity:
-    """Counts the false claims of sets of operators, and caches the claims of each operator."""
+    """Counts the false claims of operators (predicted atoms that do not hold), and caches the results."""
 
     def __init__(self, transitions: TransitionIndex, matcher: Matcher) -> None:
         self._transitions = transitions
@@ -59,7 +60,7 @@ class Validity:
         return sum(claims.count() for claims in self.by_transition(operators).values())
 
     def by_transition(self, operators: Iterable[Operator]) -> Mapping[int, FalseClaims]:
-        """Return the false claims of a set of operators by the numbers of the transitions."""
+        """Return a map from the number of each transition to the false claims of the operators there."""
         found: dict[int, FalseClaims] = {}
         for operator in operators:
             for number, claims in self.of_operator(operator).items():
@@ -67,7 +68,7 @@ class Validity:
         return found
 
     def of_operator(self, operator: Operator) -> Mapping[int, FalseClaims]:
-        """Return the false claims of one operator by the numbers of the transitions."""
+        """Return a map from the numbers of transitions to the false claims of one operator there."""
         known = self._claims.get(operator.text)
         if known is None:
             transitions = self._transitions.by_controller.get(operator.controller.name, ())

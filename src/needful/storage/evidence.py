@@ -134,7 +134,7 @@ def load_climb(path: Path) -> RecordedClimb:
 
 
 def doubts_to_json(doubts: Doubts) -> dict[str, JsonValue]:
-    """Return the content of doubts.json: what is doubtful about the operators."""
+    """Return the content of doubts.json: the doubts about the operators (signs that one may be wrong)."""
     return {
         "format": DOUBTS_FORMAT,
         "version": DOUBTS_VERSION,

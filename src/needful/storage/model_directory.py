@@ -93,7 +93,7 @@ def save_model(
     """Write a model directory atomically; the same arguments give the same bytes.
 
     Args:
-        path: the directory; it must not exist unless `force` is given.
+        path: the directory; an existing one is replaced only with `force`.
         model: the model; its samplers must be learned ones.
         provenance: where the model comes from: learner, configuration, seed, data.
         domain_pddl: the content of domain.pddl.

@@ -34,7 +34,7 @@ class RecordedModel:
 
     `dropped` has the preconditions that were dropped because experiments showed them to be unnecessary, by
     operator. `evidence` has the transitions that each operator was learned from. `climb` has the steps of
-    the hill climbing search over sets of operators. `doubts` has what is doubtful about the operators.
+    the hill climbing search over sets of operators. `doubts` has the signs that an operator may be wrong.
     `evidence`, `climb` and `doubts` are None if not recorded.
     """
 
