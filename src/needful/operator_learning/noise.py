@@ -11,6 +11,7 @@ without wrong atoms stay unchanged, because in them an action causes the same ch
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -27,6 +28,9 @@ from needful.core.demonstrations import Demonstration
 ERROR_COST = -math.log(0.01)
 # The probabilities of changes and the repairs are computed alternately, at most this many times.
 MAX_ROUNDS = 4
+# A change that occurs in at most this share of a controller's uses may be due to wrong atoms. If all
+# changes are more frequent, nothing is repaired.
+RARE_CHANGE = 0.01
 # If fewer atoms than this would be repaired, the demonstrations are considered free of noise.
 MIN_REPAIRS = 2
 
@@ -54,6 +58,8 @@ def repair_noise(demonstrations: Sequence[Demonstration]) -> Repairs:
 
     Goal atoms in the last state are never changed.
     """
+    if not _has_rare_change(demonstrations):
+        return keep_atoms(demonstrations)
     forms: dict[_Form, int] = {}
     changing = {
         atom.predicate.name
@@ -74,6 +80,22 @@ def repair_noise(demonstrations: Sequence[Demonstration]) -> Repairs:
     if sum(counts) < MIN_REPAIRS:
         return Repairs(tuple(demonstrations), (0,) * len(series))
     return Repairs(tuple(one.with_values(rows) for one, rows in zip(series, values, strict=True)), counts)
+
+
+def _has_rare_change(demonstrations: Sequence[Demonstration]) -> bool:
+    """Return whether some change is so rare that a wrong atom may have caused it."""
+    uses, changes = Counter[str](), Counter[tuple[str, str, tuple[int, ...], bool]]()
+    for demonstration in demonstrations:
+        for action, (before, after) in zip(
+            demonstration.actions, pairwise(demonstration.abstract_states), strict=True
+        ):
+            name = action.controller.name
+            uses[name] += 1
+            positions = {obj: index for index, obj in enumerate(action.objects)}
+            for atom in before ^ after:
+                indices = tuple([positions.get(obj, -1) for obj in atom.objects])
+                changes[name, atom.predicate.name, indices, atom in after] += 1
+    return any(count <= max(2, RARE_CHANGE * uses[name]) for (name, *_), count in changes.items())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
