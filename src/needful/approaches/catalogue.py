@@ -14,18 +14,18 @@ from needful.errors import UnknownNameError
 from needful.operator_learning.baselines.cluster_intersect import cluster_and_intersect
 from needful.operator_learning.baselines.loft import loft, loft_with_replays
 from needful.operator_learning.baselines.quantified_search import cluster_and_quantify
-from needful.operator_learning.delete_patterns import whole_predicate
 from needful.operator_learning.hill_climbing import (
     keep_all_operators,
+    necessary_effects_only,
     reduce_complexity,
     stay_where_stuck,
 )
+from needful.operator_learning.induction import whole_predicate
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.merge_types import keep_types
 from needful.operator_learning.negative_preconditions import positive_preconditions_only
 from needful.operator_learning.noise import keep_atoms
-from needful.operator_learning.reliable_effects import necessary_effects_only
 from needful.operator_learning.unnamed_objects import named_objects_only
 from needful.policies.rollout import follow, shoot
 

@@ -12,12 +12,12 @@ from typing import TypeAlias
 
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
+from needful.operator_learning.backchaining import Coverage, cover
 from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts, example, location
 from needful.operator_learning.encoding import TransitionId, encode_demonstrations
 from needful.operator_learning.false_claims import LiftedClaim, report_false_claims
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.matching import Matcher
-from needful.operator_learning.objective import Coverage, cover
 
 # False claims in cross-validation are doubtful if they are more frequent than in training by this factor,
 # and by this number of transitions.

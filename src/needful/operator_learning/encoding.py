@@ -31,7 +31,7 @@ class EncodedTransition:
     `skippable` is whether backchaining may leave the transition unexplained if it adds nothing necessary.
     `idle` is whether it adds nothing and stands beside a step with the same action: it was repeated, or it
     failed and was tried again. `ignored` is whether the learner ignores the transition: it repeats the
-    step before it and changed nothing, or it is an outlier (see `outliers`).
+    step before it and changed nothing, or it is an outlier (see `noise`).
     """
 
     number: int

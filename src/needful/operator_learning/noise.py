@@ -1,16 +1,23 @@
-"""Repair wrong atoms in demonstrations: atoms that a noisy detector reported or missed in single states.
+"""Cope with noise in demonstrations: repair wrong atoms, and find transitions to ignore.
 
-A wrong atom shows as a change that its controller hardly ever causes. Each ground atom of a demonstration
-is treated as a hidden Markov chain with two states. The probability that an action changes the atom is
-estimated from all actions of the same controller, for atoms with the same predicate and the same relation
-to the controller's arguments. The most likely sequence of values is found by dynamic programming: a value
-may differ from the recorded one at the cost of a detection error. Clean demonstrations stay as they are,
-because what an action does once, it does again.
+Atoms are repaired that a noisy detector reported or missed in single states. A wrong atom shows as a change
+that its controller hardly ever causes. Each ground atom of a demonstration is treated as a hidden Markov
+chain with two states. The probability that an action changes the atom is estimated from all actions of the
+same controller, for atoms with the same predicate and the same relation to the controller's arguments. The
+most likely sequence of values is found by dynamic programming: a value may differ from the recorded one at
+the cost of a detection error. Clean demonstrations stay as they are, because what an action does once, it
+does again.
+
+Outliers are transitions that are more likely mistakes than knowledge. Two signs are used: an operator that
+explains almost none of its controller's transitions, and an atom that holds before almost all transitions
+of an operator. The first may be a chance effect of a detour, the second a precondition that a detector
+missed in one state.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -19,9 +26,14 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.atoms import GroundAtom
 from needful.core.controllers import GroundController
 from needful.core.demonstrations import Demonstration
+from needful.operator_learning.encoding import TransitionId
+from needful.operator_learning.induction import Datum, liftable_atoms_before
+from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
+from needful.operator_learning.unnamed_objects import purposeless_steps
 
 # The cost of a detection error: minus the logarithm of its assumed probability.
 ERROR_COST = -math.log(0.01)
@@ -29,6 +41,12 @@ ERROR_COST = -math.log(0.01)
 MAX_ROUNDS = 4
 # Fewer repairs than this are no evidence of noise.
 MIN_REPAIRS = 2
+# The share of a controller's transitions below which an operator may be a mistake.
+RARE = 0.02
+# The share of an operator's transitions that may lack a precondition if atoms are noisy.
+NOISE = 0.08
+# The share of purposeless steps from which a lost precondition is suspected.
+MANY = 0.25
 
 # How an action may change an atom: the controller, the predicate, and the position of each of the atom's
 # objects among the controller's arguments (-1 for other objects).
@@ -219,3 +237,80 @@ def _step_costs(
 def keep_atoms(demonstrations: Sequence[Demonstration]) -> Repairs:
     """Repair nothing, as in the paper."""
     return Repairs(tuple(demonstrations), (0,) * len(demonstrations))
+
+
+def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool) -> set[TransitionId]:
+    """Return the transitions that are more likely mistakes than knowledge.
+
+    Signs of wrong atoms are only looked for if the demonstrations are `noisy`, or if many steps have no
+    purpose: the precondition that they establish may have been lost.
+    """
+    found = rare_operator_transitions(hypothesis, problem)
+    if noisy or len(purposeless_steps(hypothesis)) > MANY * problem.size:
+        found |= noisy_transitions(hypothesis)
+    return found
+
+
+def ignoring_pays(new: Hypothesis, old: Hypothesis, ignored: int, noisy: bool) -> bool:
+    """Return whether the operators learned without some transitions are better than the old ones.
+
+    There must be fewer operators, or more steps with a purpose than ignored transitions. If atoms are
+    `noisy`, it is enough that as many operators have more preconditions: wrong atoms hid them.
+    """
+    if new.coverage.uncovered > old.coverage.uncovered:
+        return False
+    gained = len(purposeless_steps(old)) - len(purposeless_steps(new))
+    more = len(new.fitted) - len(old.fitted)
+    stronger = more == 0 and _precondition_count(new) > _precondition_count(old)
+    return more < 0 or gained > ignored or (noisy and stronger)
+
+
+def _precondition_count(hypothesis: Hypothesis) -> int:
+    return sum(len(fitted.operator.preconditions) for fitted in hypothesis.fitted)
+
+
+def rare_operator_transitions(hypothesis: Hypothesis, problem: LearningProblem) -> set[TransitionId]:
+    """Return the transitions of operators that explain almost none of their controller's transitions.
+
+    The most frequent operator of each controller is never rare.
+    """
+    found: set[TransitionId] = set()
+    for fitted in hypothesis.fitted:
+        transitions = problem.transitions.by_controller[fitted.operator.controller.name]
+        if len(fitted.data) <= RARE * len(transitions):
+            found |= {transition.transition_id for transition, _ in fitted.data}
+    return found
+
+
+def noisy_transitions(hypothesis: Hypothesis) -> set[TransitionId]:
+    """Return the transitions that differ from almost all others of their operator.
+
+    A transition differs if it lacks an atom that holds before almost all others, or if it made an atom
+    false that almost no other made false.
+    """
+    found: set[TransitionId] = set()
+    for fitted in hypothesis.fitted:
+        few = NOISE * len(fitted.data)
+        held = {datum: set(liftable_atoms_before(fitted.operator, datum)) for datum in fitted.data}
+        deleted = {datum: _deleted(datum) for datum in fitted.data}
+        holding = Counter(key for keys in held.values() for key in keys)
+        deleting = Counter(key for keys in deleted.values() for key in keys)
+        almost_always = {key for key, count in holding.items() if 0 < len(held) - count <= few}
+        hardly_ever = {key for key, count in deleting.items() if count <= few}
+        found |= {
+            datum[0].transition_id
+            for datum in fitted.data
+            if almost_always - held[datum] or deleted[datum] & hardly_ever
+        }
+    return found
+
+
+def _deleted(datum: Datum) -> set[AtomKey]:
+    """Return the atoms that became false, with parameter indices for objects and -1 for unnamed objects."""
+    transition, objects = datum
+    index_of = {number: index for index, number in enumerate(objects)}
+    table = transition.table
+    return {
+        (table.atoms[atom].predicate.name, tuple(index_of.get(n, -1) for n in table.arguments[atom]))
+        for atom in bits(transition.deleted)
+    }

@@ -5,8 +5,8 @@ executes its controller in a state in which the operator is applicable. If the a
 each atom that was predicted to hold and does not is a side effect. It becomes a delete effect, or a
 quantified delete if it names other objects, as if the experiment had been a demonstrated transition.
 
-Add effects that no demonstration needed are tested in the same way (see `reliable_effects`). If one does
-not hold after an experiment although the others do, it is no longer predicted.
+Add effects that no demonstration needed are tested in the same way (see `reliable_effects` in
+`hill_climbing`). If one does not hold after an experiment although the others do, it is removed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from needful.operator_learning.accidental_preconditions import (
     Situation,
     situations_lacking,
 )
-from needful.operator_learning.delete_patterns import partly_bound, without_subsumed
+from needful.operator_learning.induction import partly_bound, without_subsumed
 from needful.seeding import rng_for
 
 NOTHING: Mapping[str, frozenset[LiftedAtom]] = MappingProxyType({})

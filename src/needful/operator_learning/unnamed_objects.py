@@ -10,8 +10,8 @@ because many conditions hold everywhere. A condition is required if one of the f
 - The action consumed it in every transition, and replaced it by the same atom about another object, as a
   vehicle that moves leaves one place for another.
 - It gives a purpose to steps that had none: without it, nothing that these steps add is necessary later.
-- It removes false claims; see `validity`. The action must have consumed it, or atoms must link its objects
-  to the operator's parameters.
+- It removes false claims; see `false_claims`. The action must have consumed it, or atoms must link its
+  objects to the operator's parameters.
 """
 
 from __future__ import annotations
