@@ -41,18 +41,15 @@ from needful.seeding import rng_for, seed_for
 
 # The limits of planning in practice. They count nodes and simulated actions, not seconds, so that the
 # result does not depend on the speed of the machine.
-MAX_NODES = 20_000
-MAX_GROUND_OPERATORS = 200_000
+MAX_NODES, MAX_GROUND_OPERATORS = 20_000, 200_000
 # The share of parameters that are drawn uniformly from the controller's bounds.
 UNIFORM_SHARE = 0.5
 # Tasks that no assumption solves are explored without operators: at most this many, each with this many
 # times as many simulated actions as an attempt with operators.
-MAX_EXPLORED = 5
-EXPLORATION_FACTOR = 20
+MAX_EXPLORED, EXPLORATION_FACTOR = 5, 20
 # The number of draws of continuous parameters for each controller and choice of objects, from the learned
 # samplers and uniformly from the controller's bounds.
-LEARNED_DRAWS = 2
-UNIFORM_DRAWS = 2
+LEARNED_DRAWS, UNIFORM_DRAWS = 2, 2
 # How often parameters are drawn for first actions.
 FIRST_ACTION_DRAWS = 10
 
