@@ -41,6 +41,7 @@ class AtomTable:
         self._argument_masks: dict[tuple[str, int, int], int] = {}
         self._type_masks: dict[Type, int] = {}
         self.with_repeated_argument = 0
+        self._type_argument_masks: dict[tuple[str, int, Type], int] = {}
         self._arguments_at: dict[tuple[int, int], frozenset[int]] = {}
 
     def with_atoms(self, atoms: Sequence[GroundAtom], keys: Sequence[AtomKey]) -> AtomTable:
@@ -102,6 +103,7 @@ class AtomTable:
         number = len(self.atoms)
         bit, name = 1 << number, atom.predicate.name
         self._bits[key] = bit
+        self._type_argument_masks.clear()
         self.atoms.append(atom)
         self.arguments.append(arguments)
         self._predicate_masks[name] = self._predicate_masks.get(name, 0) | bit
@@ -199,10 +201,13 @@ class AtomTable:
         return mask
 
     def _with_argument_of_type(self, name: str, position: int, kind: Type) -> int:
-        mask = 0
-        for number in bits(self.of_type(kind)):
-            mask |= self.with_argument(name, position, number)
-        return mask
+        known = self._type_argument_masks.get((name, position, kind))
+        if known is None:
+            known = 0
+            for number in bits(self.of_type(kind)):
+                known |= self.with_argument(name, position, number)
+            self._type_argument_masks[name, position, kind] = known
+        return known
 
 
 def lifted_key(atom: LiftedAtom, variables: dict[Variable, int]) -> AtomKey:

@@ -39,6 +39,9 @@ from needful.operator_learning.unnamed_objects import purposeless_steps
 ERROR_COST = -math.log(0.01)
 # Change rates and repairs are computed in turn, at most this often.
 MAX_ROUNDS = 4
+# The share of a controller's uses up to which a change may be due to wrong atoms. If all changes are more
+# frequent, nothing is repaired.
+RARE_CHANGE = 0.01
 # Fewer repairs than this are no evidence of noise.
 MIN_REPAIRS = 2
 # The share of a controller's transitions below which an operator may be a mistake.
@@ -72,6 +75,8 @@ def repair_noise(demonstrations: Sequence[Demonstration]) -> Repairs:
 
     Goal atoms in the last state are never changed.
     """
+    if not _has_rare_change(demonstrations):
+        return keep_atoms(demonstrations)
     forms: dict[_Form, int] = {}
     changing = {
         atom.predicate.name
@@ -92,6 +97,22 @@ def repair_noise(demonstrations: Sequence[Demonstration]) -> Repairs:
     if sum(counts) < MIN_REPAIRS:
         return Repairs(tuple(demonstrations), (0,) * len(series))
     return Repairs(tuple(one.with_values(rows) for one, rows in zip(series, values, strict=True)), counts)
+
+
+def _has_rare_change(demonstrations: Sequence[Demonstration]) -> bool:
+    """Return whether some change is so rare that a wrong atom may have caused it."""
+    uses, changes = Counter[str](), Counter[tuple[str, str, tuple[int, ...], bool]]()
+    for demonstration in demonstrations:
+        for action, (before, after) in zip(
+            demonstration.actions, pairwise(demonstration.abstract_states), strict=True
+        ):
+            name = action.controller.name
+            uses[name] += 1
+            positions = {obj: index for index, obj in enumerate(action.objects)}
+            for atom in before ^ after:
+                indices = tuple([positions.get(obj, -1) for obj in atom.objects])
+                changes[name, atom.predicate.name, indices, atom in after] += 1
+    return any(count <= max(2, RARE_CHANGE * uses[name]) for (name, *_), count in changes.items())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -29,6 +29,8 @@ EXAMINED_STATES = 20
 EXAMINED_GROUNDINGS = 10
 # Conditions are first tested on this number of demonstrations; most hold at every opportunity.
 SCREENING_DEMONSTRATIONS = 4
+# The evidence in bits, estimated from these demonstrations, below which no others are examined.
+FUTILE = 0.5
 
 T = TypeVar("T")
 
@@ -53,15 +55,18 @@ class Opportunities:
     def bits(self, *conditions: frozenset[AtomKey]) -> float:
         """Return the evidence that one of the conditions must hold.
 
-        It is the mean evidence of the examined demonstrations, multiplied by the number of all.
+        It is the mean evidence of the examined demonstrations, multiplied by the number of all. If the
+        first ones show hardly any evidence, the others are not examined.
         """
-        total = 0.0
-        examined = evenly(self._demonstrations, EXAMINED_DEMONSTRATIONS)
-        for demonstration in examined:
+        total, count = 0.0, 0
+        for demonstration in evenly(self._demonstrations, EXAMINED_DEMONSTRATIONS):
+            if count == SCREENING_DEMONSTRATIONS and total * len(self._demonstrations) / count < FUTILE:
+                break
             data = self._of(demonstration)
             held = sum(any(holds(atoms, self.arity, datum) for atoms in conditions) for datum in data)
             total += evidence_bits(held, len(data))
-        return total * len(self._demonstrations) / len(examined)
+            count += 1
+        return total * len(self._demonstrations) / count
 
     def bits_against(self, atom: AtomKey) -> float:
         """Return the evidence that an atom over the operator's parameters must not hold."""
@@ -151,9 +156,11 @@ def _satisfiable(
     if not by_last:
         return True
     keys = by_last[0]
-    found = frozenset(range(len(transition.table.objects)))
-    for key in keys:
-        found = found & satisfying_objects(key, transition, bound)
+    found = (
+        frozenset.intersection(*(satisfying_objects(key, transition, bound) for key in keys))
+        if keys
+        else frozenset(range(len(transition.table.objects)))
+    )
     if distinct:
         found = found.difference(bound)
     if len(by_last) == 1:
