@@ -177,10 +177,7 @@ def specificity(pattern: DeletePattern) -> tuple[int, str]:
 
 
 def _most_frequent(
-    operator: Operator,
-    transitions: Sequence[EncodedTransition],
-    false_in: Container[int],
-    matcher: Matcher,
+    operator: Operator, transitions: Sequence[EncodedTransition], false_in: Container[int], matcher: Matcher
 ) -> LiftedClaim:
     """Return the most frequent false claim of an operator.
 

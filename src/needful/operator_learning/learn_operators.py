@@ -25,11 +25,7 @@ from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
 from needful.operator_learning.matching import SKIPPED
 from needful.operator_learning.merge_types import merge_types
-from needful.operator_learning.negative_preconditions import (
-    Learn,
-    LearningResult,
-    negative_preconditions,
-)
+from needful.operator_learning.negative_preconditions import Learn, LearningResult, negative_preconditions
 from needful.operator_learning.noise import Repairs, find_outliers, ignoring_pays, repair_noise
 from needful.operator_learning.unnamed_objects import conditions_on_unnamed_objects
 

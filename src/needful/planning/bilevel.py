@@ -205,13 +205,7 @@ class _Attempt:
         rng = rng_for(self.seed, "refinement", self.statistics.abstract_plans)
         started = self.budget.clock()
         refinement = refine(
-            abstract_plan,
-            subgoals,
-            self.task.initial_state,
-            self.model.samplers,
-            self.execute,
-            limits,
-            rng,
+            abstract_plan, subgoals, self.task.initial_state, self.model.samplers, self.execute, limits, rng
         )
         self.statistics.seconds_refinement += self.budget.clock() - started
         self.statistics.samples += refinement.samples
