@@ -41,3 +41,24 @@ def test_the_error_has_the_seconds_per_stage() -> None:
     spent["samplers"] = 2.0
     assert (error.limit, error.seconds) == (3.0, {"operators": 1.0})
     assert LearningTimeoutError(3.0).seconds == {}
+
+
+def test_a_limit_of_checks_comes_earlier_than_the_time_limit() -> None:
+    clock = FakeClock()
+    limited = Deadline.after(5.0, clock).with_check_limit(3)
+    assert [limited.check() for _ in range(3)] == [False] * 3
+    with pytest.raises(LearningTimeoutError):
+        limited.check()
+    unlimited = NO_DEADLINE.with_check_limit(1)
+    assert not unlimited.check()
+    with pytest.raises(LearningTimeoutError):
+        unlimited.check()
+
+
+def test_the_time_limit_also_holds_with_a_limit_of_checks() -> None:
+    clock = FakeClock()
+    limited = Deadline.after(5.0, clock).with_check_limit(1000)
+    assert not limited.check()
+    clock.now += 5.0
+    with pytest.raises(LearningTimeoutError):
+        limited.check()

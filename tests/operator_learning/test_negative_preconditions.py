@@ -16,6 +16,7 @@ from needful.core.demonstrations import Demonstration
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import GroundOperator, Operator
 from needful.operator_learning import complements as module
+from needful.operator_learning import negative_preconditions
 from needful.operator_learning.complements import find_complements, translate_complements, with_complements
 from needful.operator_learning.encoding import encode_demonstrations
 from needful.operator_learning.explanation import explain_operator, gather_evidence
@@ -78,6 +79,12 @@ def test_without_negative_preconditions_plans_fail():
     tasks = [world.task(seed, 20) for seed in range(1000, 1010)]
     plans = [first_plan(learned.operators, task) for task in tasks]
     assert not all(world.achieves_goal(task, plan) for task, plan in zip(tasks, plans, strict=True))
+
+
+def test_learning_again_is_given_up_if_it_takes_too_long(monkeypatch):
+    demos = demonstrate(WORLDS["clear blocked rooms"])
+    monkeypatch.setattr(negative_preconditions, "MAX_CHECKS", 0)
+    assert learn_operators(demos).operators == learn_operators(demos, POSITIVE).operators
 
 
 def test_operators_of_blocked_rooms():

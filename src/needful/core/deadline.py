@@ -6,6 +6,7 @@ which raises once the time is up.
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable
@@ -36,6 +37,19 @@ class Deadline:
         if not seconds > 0:
             raise InvalidInputError(f"A time limit must be more than 0 seconds, got {seconds}.")
         return cls(seconds, clock() + seconds, clock)
+
+    def with_check_limit(self, count: int) -> Deadline:
+        """Return a deadline that passes with this one, or earlier, after `count` calls of `check`.
+
+        Unlike a time limit, a limit of calls has the same effect on every machine.
+        """
+        numbers = itertools.count()
+
+        def clock() -> float:
+            self.check()
+            return float(next(numbers))
+
+        return Deadline(self.limit, float(count), clock)
 
     def check(self) -> bool:
         """Raise `LearningTimeoutError` if the time is up, otherwise return False.

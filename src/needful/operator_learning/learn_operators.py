@@ -105,8 +105,9 @@ def learn_operators(
     config = config or OperatorLearningConfig()
     repairs = config.repair(demonstrations)
 
-    def learn(demonstrations: Sequence[Demonstration]) -> LearningResult:
-        return _learn_without_outliers(demonstrations, config, deadline, noisy=repairs.total > 0)
+    def learn(demonstrations: Sequence[Demonstration], limit: int | None = None) -> LearningResult:
+        limited = deadline if limit is None else deadline.with_check_limit(limit)
+        return _learn_without_outliers(demonstrations, config, limited, noisy=repairs.total > 0)
 
     learned = config.negatives(repairs.demonstrations, learn)
     return replace(learned, repairs=repairs, skips_idle_steps=config.skip_idle_steps)

@@ -15,13 +15,14 @@ and plans go through blocked rooms. The method has four steps:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence, Set
+from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Protocol
 
 from needful.abstraction.atom_table import AtomKey, lifted_key
 from needful.core.demonstrations import Demonstration
 from needful.core.operators import Operator
+from needful.errors import LearningTimeoutError
 from needful.operator_learning.backchaining import Coverage, cover
 from needful.operator_learning.canonical_names import CanonicalNames
 from needful.operator_learning.complements import find_complements, translate_complements, with_complements
@@ -84,7 +85,17 @@ class LearningResult:
         return {user.name: one.name for one, user in self.names.predicates.items()}
 
 
-Learn: TypeAlias = Callable[[Sequence[Demonstration]], LearningResult]
+# Learning again is given up after this number of checks of the deadline for each transition. Far fewer are
+# needed, unless the complements match in very many ways.
+MAX_CHECKS = 50
+
+
+class Learn(Protocol):
+    """A function that learns operators without negative preconditions."""
+
+    def __call__(self, demonstrations: Sequence[Demonstration], limit: int | None = None) -> LearningResult:
+        """Learn operators; give up with `LearningTimeoutError` after `limit` checks of the deadline."""
+        ...
 
 
 def positive_preconditions_only(demonstrations: Sequence[Demonstration], learn: Learn) -> LearnedOperators:
@@ -102,8 +113,10 @@ def negative_preconditions(demonstrations: Sequence[Demonstration], learn: Learn
     negated = ordinary.user_names(predicates_to_negate(hypothesis, problem))
     rejected = ordinary.user_names(rejected_predicates(hypothesis, problem))
     complements = find_complements(negated | rejected, demonstrations)
-    if complements:
-        found = learn(with_complements(demonstrations, complements))
+    found = _learn_again(with_complements(demonstrations, complements), learn) if complements else None
+    if found is None:
+        problem.deadline.check()
+    else:
         canonical = found.canonical_names()
         names = {
             canonical[complement.name]: canonical[predicate.name]
@@ -117,6 +130,14 @@ def negative_preconditions(demonstrations: Sequence[Demonstration], learn: Learn
             learned = _with_avoided_atoms(found.with_hypothesis(supported), names).evaluate()
             return translate_complements(learned, complements, demonstrations)
     return _with_avoided_atoms(ordinary).evaluate()
+
+
+def _learn_again(demonstrations: Sequence[Demonstration], learn: Learn) -> LearningResult | None:
+    """Learn from demonstrations with complements; return None if this takes too long."""
+    try:
+        return learn(demonstrations, limit=MAX_CHECKS * sum(map(len, demonstrations)))
+    except LearningTimeoutError:
+        return None
 
 
 def _with_evidence(found: LearningResult, negated: Mapping[str, str], informative: Set[str]) -> Hypothesis:
