@@ -18,8 +18,8 @@ import numpy as np
 
 import needful
 from needful.core.demonstrations import Demonstration
-from needful.operator_learning.delete_patterns import whole_predicate
 from needful.operator_learning.hill_climbing import keep_all_operators, steepest_descent
+from needful.operator_learning.induction import whole_predicate
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.seeding import rng_for
 

@@ -11,13 +11,16 @@ from needful.core.demonstrations import Demonstration, Transition
 from needful.core.objects import Object
 from needful.core.operators import GroundOperator, Operator
 from needful.operator_learning.candidates import Candidate
-from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
-from needful.operator_learning.hill_climbing import reduce_complexity, stay_where_stuck
+from needful.operator_learning.hill_climbing import (
+    necessary_effects_only,
+    reduce_complexity,
+    stay_where_stuck,
+)
+from needful.operator_learning.induction import partly_bound, whole_predicate
 from needful.operator_learning.learn_operators import OperatorLearningConfig
 from needful.operator_learning.merge_types import keep_types, merge_types
 from needful.operator_learning.negative_preconditions import positive_preconditions_only
 from needful.operator_learning.noise import keep_atoms
-from needful.operator_learning.reliable_effects import necessary_effects_only
 from needful.operator_learning.unnamed_objects import named_objects_only
 
 # The paper's procedure, as in the approach `necessary-paper`, and the same with narrower quantified deletes

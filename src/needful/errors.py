@@ -90,6 +90,13 @@ class PlannerError(NeedfulError):
     """An external planner is not installed, failed, or printed invalid output."""
 
 
+def check_at_least_one(**settings: int | None) -> None:
+    """Raise `InvalidInputError` if a setting is below 1; None means that a setting is not used."""
+    for name, value in settings.items():
+        if value is not None and value < 1:
+            raise InvalidInputError(f"{name} must be at least 1, got {value}.")
+
+
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most similar to `name`, or None if no name is similar."""
     by_folded = {other.casefold(): other for other in sorted(known, reverse=True)}

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from needful.approaches.exploration import explore
+from needful.approaches.practice import explore
 from needful.core.controllers import Execution, GroundController
 from needful.core.model import PlanningModel
 from needful.core.state import State

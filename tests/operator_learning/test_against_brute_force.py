@@ -13,7 +13,7 @@ from brute_force_learning import PAPER_CONFIGS
 from needful.core.canonical import interchangeable
 from needful.core.operators import GroundOperator
 from needful.core.plans import necessary_atoms
-from needful.operator_learning.delete_patterns import partly_bound
+from needful.operator_learning.backchaining import Coverage, cover
 from needful.operator_learning.encoding import encode_demonstrations
 from needful.operator_learning.hill_climbing import (
     Climb,
@@ -23,11 +23,11 @@ from needful.operator_learning.hill_climbing import (
     steepest_descent,
 )
 from needful.operator_learning.improve_coverage import improve_coverage
+from needful.operator_learning.induction import partly_bound
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learned_operators import reproduces_demonstration
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.matching import Matcher
-from needful.operator_learning.objective import Coverage, cover
 from tiny_worlds import demonstrations, operators
 
 pytestmark = pytest.mark.slow  # as a whole

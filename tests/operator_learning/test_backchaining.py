@@ -10,13 +10,13 @@ from dataclasses import replace
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import Operator
-from needful.operator_learning.delete_patterns import partly_bound
+from needful.operator_learning.backchaining import Coverage, cover
 from needful.operator_learning.encoding import encode_demonstrations
 from needful.operator_learning.hill_climbing import keep_all_operators
+from needful.operator_learning.induction import partly_bound
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.matching import SKIPPED, Matcher
-from needful.operator_learning.objective import Coverage, cover
 from tiny_worlds import BLOCK, CLEAN, PUSH, RAIN, STACK
 
 A, B = BLOCK("a"), BLOCK("b")

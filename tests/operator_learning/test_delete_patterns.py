@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Wildcard
-from needful.operator_learning.delete_patterns import (
+from needful.operator_learning.induction import (
     nearest_common_pattern,
     partly_bound,
     whole_predicate,

@@ -10,9 +10,9 @@ from brute_force_learning import PAPER_WITH_PATTERNS_AND_TYPES
 from needful.core.demonstrations import Demonstration
 from needful.core.operators import DeletePattern, Wildcard
 from needful.operator_learning import improve_coverage as module
-from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
 from needful.operator_learning.hill_climbing import Climb, alternate, reduce_complexity
 from needful.operator_learning.improve_coverage import cover_with_pinned_operator, improve_coverage
+from needful.operator_learning.induction import partly_bound, whole_predicate
 from needful.operator_learning.learn_operators import learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
 from tiny_worlds import BALL, BLOCK, CLEAN, ON, PUSH, RAIN, demonstrations

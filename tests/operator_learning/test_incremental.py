@@ -13,14 +13,13 @@ from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import Operator
 from needful.operator_learning.candidates import canonical_candidate, merge_duplicates
-from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
 from needful.operator_learning.hill_climbing import Climb, alternate, reduce_complexity, steepest_descent
 from needful.operator_learning.improve_coverage import (
     copies_with_keep_effects,
     improve_coverage,
     with_keep_effects,
 )
-from needful.operator_learning.induction import Inducer, induce_operator
+from needful.operator_learning.induction import Inducer, induce_operator, partly_bound, whole_predicate
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.matching import SKIPPED
 from needful.operator_learning.merge_types import merge_types

@@ -13,8 +13,8 @@ from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
 from needful.operator_learning.candidates import canonical_candidate, merge_duplicates
-from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
 from needful.operator_learning.improve_coverage import copies_with_keep_effects, improve_coverage
+from needful.operator_learning.induction import partly_bound, whole_predicate
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
 from tiny_worlds import BALL, BLOCK, CLEAN, PUSH, RAIN, ROUND, THING

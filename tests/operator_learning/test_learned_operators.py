@@ -7,12 +7,12 @@ from dataclasses import replace
 from carrying_world import GOING, IN, PUTTING, A, B, C, carrying
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning import learned_operators
+from needful.operator_learning.backchaining import Coverage, cover
 from needful.operator_learning.encoding import encode_demonstrations
 from needful.operator_learning.hill_climbing import stay_where_stuck
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learned_operators import reproduces_demonstration
 from needful.operator_learning.matching import Matcher
-from needful.operator_learning.objective import Coverage, cover
 from tiny_worlds import BLOCK, CLEAN, PUSH
 
 DEMO = encode_demonstrations([carrying(B, (A, B, C), (A, B))])[0]

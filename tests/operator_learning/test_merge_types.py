@@ -21,8 +21,8 @@ from needful.core.objects import Object, Type, Variable
 from needful.core.operators import Operator
 from needful.core.tasks import AbstractTask
 from needful.operator_learning.candidates import canonical_candidate
-from needful.operator_learning.delete_patterns import partly_bound
 from needful.operator_learning.hill_climbing import Climb
+from needful.operator_learning.induction import partly_bound
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.merge_types import (

@@ -18,11 +18,11 @@ from needful.core.operators import GroundOperator, Operator
 from needful.operator_learning import complements as module
 from needful.operator_learning import negative_preconditions
 from needful.operator_learning.complements import find_complements, translate_complements, with_complements
-from needful.operator_learning.delete_patterns import partly_bound
 from needful.operator_learning.encoding import encode_demonstrations
 from needful.operator_learning.explanation import explain_operator, gather_evidence
 from needful.operator_learning.find_doubts import find_doubts
 from needful.operator_learning.hill_climbing import Climb, alternate, reduce_truthfully
+from needful.operator_learning.induction import partly_bound
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.matching import Matcher

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from needful.core.objects import Variable
 from needful.core.operators import Operator
+from needful.operator_learning.backchaining import OperatorDiff
 from needful.operator_learning.candidates import canonical_candidate
-from needful.operator_learning.operator_diff import OperatorDiff
 from tiny_worlds import BLOCK, CLEAN, ON, PUSH, RAIN, STACK
 
 X, Y = Variable("?x0", BLOCK), Variable("?x1", BLOCK)

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from brute_force_learning import PAPER_WITH_PATTERNS_AND_TYPES
 from needful.core.demonstrations import Demonstration
-from needful.operator_learning.delete_patterns import partly_bound
 from needful.operator_learning.hill_climbing import (
     Climb,
     alternate,
     reduce_truthfully,
     stay_where_stuck,
 )
+from needful.operator_learning.induction import partly_bound
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
-from needful.operator_learning.outliers import (
+from needful.operator_learning.noise import (
     NOISE,
     RARE,
     find_outliers,

@@ -8,7 +8,7 @@ from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import Operator
 from needful.operator_learning.candidates import canonical_candidate, merge_duplicates
-from needful.operator_learning.delete_patterns import partly_bound
+from needful.operator_learning.induction import partly_bound
 from needful.operator_learning.learning_problem import LearningProblem
 from tiny_worlds import BALL, BLOCK, CLEAN, PUSH, RAIN
 

@@ -11,8 +11,8 @@ from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import Operator
 from needful.operator_learning.candidates import canonical_candidate
-from needful.operator_learning.delete_patterns import partly_bound
 from needful.operator_learning.hill_climbing import keep_all_operators, reduce_complexity
+from needful.operator_learning.induction import partly_bound
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
 from tiny_worlds import BLOCK, CLEAN, ON, PUSH, demonstrations

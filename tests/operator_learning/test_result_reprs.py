@@ -8,15 +8,15 @@ from carrying_world import A, B, C, D, carrying
 from needful.core.deadline import NO_DEADLINE
 from needful.core.operators import Operator
 from needful.operator_learning.accidental_preconditions import AccidentalPrecondition
+from needful.operator_learning.backchaining import OperatorDiff
 from needful.operator_learning.baselines.cluster_intersect import cluster_by_effects
 from needful.operator_learning.baselines.loft import LabelledExamples
 from needful.operator_learning.baselines.quantified_search import PredictionScorer
-from needful.operator_learning.delete_patterns import partly_bound
 from needful.operator_learning.explanation import explain_operator, gather_evidence
 from needful.operator_learning.hill_climbing import Climb, alternate, reduce_complexity
+from needful.operator_learning.induction import partly_bound
 from needful.operator_learning.learn_operators import learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
-from needful.operator_learning.operator_diff import OperatorDiff
 
 DEMOS = [carrying(B, (A, B, C), (A, B)), carrying(A, (A,), (A, D)), carrying(C, (C, D), (C,))] * 20
 

@@ -10,7 +10,6 @@ import brute_force_learning
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.errors import LearningTimeoutError
 from needful.operator_learning import improve_coverage
-from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
 from needful.operator_learning.hill_climbing import (
     MAX_ESCAPES,
     Climb,
@@ -21,6 +20,7 @@ from needful.operator_learning.hill_climbing import (
     stay_where_stuck,
 )
 from needful.operator_learning.improve_coverage import cover_where_stuck
+from needful.operator_learning.induction import partly_bound, whole_predicate
 from needful.operator_learning.learn_operators import learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
 from random_worlds import random_world

@@ -11,8 +11,8 @@ from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Type
-from needful.operator_learning.delete_patterns import partly_bound
 from needful.operator_learning.hill_climbing import Climb, alternate, reduce_truthfully
+from needful.operator_learning.induction import partly_bound
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.opportunities import Opportunities

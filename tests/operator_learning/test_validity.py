@@ -15,8 +15,8 @@ from needful.core.controllers import Controller, GroundController
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Type, Variable
 from needful.core.operators import Operator
-from needful.operator_learning.delete_patterns import partly_bound
 from needful.operator_learning.hill_climbing import Climb, alternate, reduce_complexity, reduce_truthfully
+from needful.operator_learning.induction import partly_bound
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.merge_types import merge_operators, widen_deletes

@@ -161,10 +161,7 @@ class Approach(Protocol):
         ...
 
     def learn(
-        self,
-        vocabulary: Vocabulary,
-        demonstrations: Demonstrations,
-        config: LearningConfig = DEFAULTS,
+        self, vocabulary: Vocabulary, demonstrations: Demonstrations, config: LearningConfig = DEFAULTS
     ) -> Learned:
         """Learn from demonstrations.
 

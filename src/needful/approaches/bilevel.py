@@ -65,10 +65,7 @@ class BilevelApproach:
         return True
 
     def learn(
-        self,
-        vocabulary: Vocabulary,
-        demonstrations: Demonstrations,
-        config: LearningConfig = DEFAULTS,
+        self, vocabulary: Vocabulary, demonstrations: Demonstrations, config: LearningConfig = DEFAULTS
     ) -> LearnedModel:
         """Learn operators and samplers.
 

@@ -9,13 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from needful.approaches.base import (
-    DEFAULTS,
-    LearningConfig,
-    check_demonstrations,
-    learning_summary,
-    timed,
-)
+from needful.approaches.base import DEFAULTS, LearningConfig, check_demonstrations, learning_summary, timed
 from needful.core.controllers import Execute
 from needful.core.deadline import Deadline
 from needful.core.demonstrations import Demonstration, Demonstrations
@@ -61,10 +55,7 @@ class GnnApproach:
         return 0
 
     def learn(
-        self,
-        vocabulary: Vocabulary,
-        demonstrations: Demonstrations,
-        config: LearningConfig = DEFAULTS,
+        self, vocabulary: Vocabulary, demonstrations: Demonstrations, config: LearningConfig = DEFAULTS
     ) -> LearnedPolicy:
         """Train a policy on demonstrations; they must contain states, not only atoms."""
         deadline = Deadline.after(config.timeout)

@@ -89,11 +89,9 @@ AbstractPlans: TypeAlias = Annotated[
     int, typer.Option("--abstract-plans", min=1, help="Maximum number of abstract plans per task.")
 ]
 PlannerName: TypeAlias = Annotated[
-    str,
-    typer.Option("--planner", help=f"Planner that finds abstract plans: {', '.join(planner_names())}."),
+    str, typer.Option("--planner", help=f"Planner that finds abstract plans: {', '.join(planner_names())}.")
 ]
 Force: TypeAlias = Annotated[
-    bool,
-    typer.Option("--force", help="Replace an earlier output of this command, and nothing else."),
+    bool, typer.Option("--force", help="Replace an earlier output of this command, and nothing else.")
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]

@@ -30,8 +30,7 @@ def report(
         ),
     ],
     out: Annotated[
-        Path,
-        typer.Option("--out", callback=require_suffix(".html", ".htm"), help="HTML file to write."),
+        Path, typer.Option("--out", callback=require_suffix(".html", ".htm"), help="HTML file to write.")
     ] = Path("report.html"),
     environment: Annotated[
         str | None,

@@ -32,8 +32,7 @@ class SamplerSource(Enum):
 
 
 Experiments: TypeAlias = Annotated[
-    bool,
-    typer.Option("--experiments", help="Correct operators by experiments in the simulator."),
+    bool, typer.Option("--experiments", help="Correct operators by experiments in the simulator.")
 ]
 Samplers: TypeAlias = Annotated[
     str,

@@ -44,12 +44,7 @@ class _SimulatedStep:
 
 
 def check_environment(
-    env: Environment,
-    seed: int = 0,
-    *,
-    tasks: int = 3,
-    rounds: int = 6,
-    solve: Solve | None = None,
+    env: Environment, seed: int = 0, *, tasks: int = 3, rounds: int = 6, solve: Solve | None = None
 ) -> tuple[Finding, ...]:
     """Check an environment and return all findings; an empty tuple means that it keeps its contract.
 
@@ -71,12 +66,7 @@ def check_environment(
 
 
 def _check_behaviour(
-    env: Environment,
-    seed: int,
-    tasks: int,
-    rounds: int,
-    solve: Solve | None,
-    findings: Findings,
+    env: Environment, seed: int, tasks: int, rounds: int, solve: Solve | None, findings: Findings
 ) -> None:
     sampled = _sample_tasks(env, tasks, seed, findings)
     _check_goals(env, sampled, findings)

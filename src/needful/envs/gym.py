@@ -20,7 +20,7 @@ from needful.core.tasks import Task
 from needful.envs.catalogue import CATALOGUE, make_environment
 from needful.envs.contract import Environment, Split
 from needful.envs.gym_encoding import Action, GymEncoding, Observation
-from needful.errors import InvalidInputError, UnknownNameError
+from needful.errors import InvalidInputError, UnknownNameError, check_at_least_one
 
 # `reset` samples at most this number of tasks to find one that is small enough.
 MAX_TASK_DRAWS = 1000
@@ -66,7 +66,7 @@ class GymView(gymnasium.Env[Observation, Action]):
         render_mode: str | None = None,
     ) -> None:
         _check_render_mode(render_mode)
-        _check_positive(horizon=horizon, max_objects=max_objects, max_goal_atoms=max_goal_atoms)
+        check_at_least_one(horizon=horizon, max_objects=max_objects, max_goal_atoms=max_goal_atoms)
         self.environment = make_environment(environment) if isinstance(environment, str) else environment
         self.split = Split.from_name(split)
         self.horizon = horizon
@@ -212,9 +212,3 @@ def _check_render_mode(render_mode: str | None) -> None:
     modes = GymView.metadata["render_modes"]
     if render_mode is not None and render_mode not in modes:
         raise UnknownNameError("render mode", render_mode, modes)
-
-
-def _check_positive(**settings: int | None) -> None:
-    for name, value in settings.items():
-        if value is not None and value < 1:
-            raise InvalidInputError(f"{name} must be at least 1, got {value}.")

@@ -10,13 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from needful.approaches.base import (
-    Learned,
-    LearningConfig,
-    Progress,
-    SilentProgress,
-    learning_summary,
-)
+from needful.approaches.base import Learned, LearningConfig, Progress, SilentProgress, learning_summary
 from needful.approaches.catalogue import find_approach
 from needful.core.controllers import Execute, GroundController
 from needful.core.demonstrations import Demonstration, Demonstrations
@@ -247,11 +241,7 @@ def solve_tasks(
 
 
 def evaluate(
-    solve: Solve,
-    environment: Environment,
-    tasks: Sequence[Task],
-    horizon: int,
-    identity: RunIdentity,
+    solve: Solve, environment: Environment, tasks: Sequence[Task], horizon: int, identity: RunIdentity
 ) -> Iterator[tuple[RunRecord, PlanningResult]]:
     """Solve each task and execute its plan; yield the record of the task and the planning result.
 

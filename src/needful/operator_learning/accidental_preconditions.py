@@ -29,7 +29,7 @@ from needful.core.model import PlanningModel, Sampler
 from needful.core.objects import Object
 from needful.core.operators import GroundOperator, Operator
 from needful.core.state import State
-from needful.errors import DemonstrationError, InvalidInputError
+from needful.errors import DemonstrationError, InvalidInputError, check_at_least_one
 from needful.seeding import rng_for
 
 # The number of situations that are searched for an atom before it may become a delete effect. The atom must
@@ -59,9 +59,12 @@ class ExperimentConfig:
     practice_executions: int = 1_000
 
     def __post_init__(self) -> None:
-        for name in ("experiments", "tries", "practice_rounds", "practice_executions"):
-            if getattr(self, name) < 1:
-                raise InvalidInputError(f"{name} must be at least 1, got {getattr(self, name)}.")
+        check_at_least_one(
+            experiments=self.experiments,
+            tries=self.tries,
+            practice_rounds=self.practice_rounds,
+            practice_executions=self.practice_executions,
+        )
         if self.practice_tasks < 0:
             raise InvalidInputError(f"practice_tasks cannot be negative, got {self.practice_tasks}.")
 

@@ -1,4 +1,4 @@
-"""Explain a demonstration from its goal backwards (Algorithm 1 of the paper).
+"""Explain demonstrations from their goals backwards (Algorithm 1 of the paper), and compute the coverage.
 
 The result is a chain of grounded operators (links), built from the last transition backwards. Each link
 explains one transition, which is then covered. The chain ends at the first transition that no operator
@@ -7,17 +7,79 @@ explains. This transition and all earlier ones stay uncovered.
 The paper's α_i is `necessary[i]`: the atoms that must hold after step i, so that the later steps of the
 chain reach the goal. A transition is reached if the atoms that must hold after it are known. The reached
 transitions are all covered transitions, and the one at which the chain ends.
+
+Backchaining and partitioning find the best operator for every transition. Both are repeated for many sets
+of operators, and each set differs from the previous one in one or two operators (`OperatorDiff`). Therefore
+results are reused. If the atoms that are required of a transition are unchanged, only new operators can be
+better than its previous best operator. All operators of the transition's controller are compared again only
+if the required atoms changed or the previous best operator was removed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Generic, Protocol, TypeVar
 
+from needful.core.controllers import Controller
 from needful.core.operators import Operator
 from needful.operator_learning.encoding import EncodedDemonstration, EncodedTransition
 from needful.operator_learning.matching import SKIPPED, ChainLink, Matcher
-from needful.operator_learning.operator_diff import OperatorDiff
+
+
+class OperatorLike(Protocol):
+    """An operator or a candidate (a stripped operator); its text identifies it within a set."""
+
+    @property
+    def text(self) -> str:
+        """The operator as text; it identifies the operator within a set."""
+        ...
+
+    @property
+    def controller(self) -> Controller:
+        """The controller that the operator models; only transitions of this controller can match it."""
+        ...
+
+
+AnyOperator = TypeVar("AnyOperator", bound=OperatorLike)
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorDiff(Generic[AnyOperator]):
+    """The difference between a new and an earlier set of operators.
+
+    Attributes:
+        by_controller: for each controller's name, the operators of the new set with this controller.
+        new_by_controller: the same map, but only with operators that are not in the earlier set.
+        unchanged_texts: the texts of the operators that are in both sets.
+    """
+
+    by_controller: Mapping[str, Sequence[AnyOperator]]
+    new_by_controller: Mapping[str, Sequence[AnyOperator]]
+    unchanged_texts: frozenset[str]
+
+    def __repr__(self) -> str:
+        new = sum(map(len, self.new_by_controller.values()))
+        return f"OperatorDiff(new={new}, unchanged={len(self.unchanged_texts)})"
+
+    @classmethod
+    def between(
+        cls, earlier: Iterable[AnyOperator], operators: Iterable[AnyOperator]
+    ) -> OperatorDiff[AnyOperator]:
+        """Return the difference between the `earlier` operators and the new set `operators`."""
+        earlier_by_text = {operator.text: operator for operator in earlier}
+        by_controller: dict[str, list[AnyOperator]] = {}
+        new_by_controller: dict[str, list[AnyOperator]] = {}
+        unchanged_texts = set()
+        for operator in operators:
+            by_controller.setdefault(operator.controller.name, []).append(operator)
+            before = earlier_by_text.get(operator.text)
+            if before is operator or before == operator:
+                unchanged_texts.add(operator.text)
+            else:
+                new_by_controller.setdefault(operator.controller.name, []).append(operator)
+        return cls(by_controller, new_by_controller, frozenset(unchanged_texts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,3 +196,72 @@ def backchain(
     links.reverse()
     found = tuple(links)
     return previous if found == previous.links else Backchain(previous.demonstration, found)
+
+
+@dataclass(frozen=True, eq=False)
+class Coverage:
+    """A set of operators, and one chain per demonstration.
+
+    A chain is the sequence of grounded operators by which backchaining explains a demonstration.
+    Backchaining starts at the goal, goes backwards and stops at the first transition that no operator
+    explains.
+    """
+
+    operators: tuple[Operator, ...]
+    chains: tuple[Backchain, ...]
+
+    def __repr__(self) -> str:
+        counts = f"operators={len(self.operators)}, demonstrations={len(self.chains)}"
+        return f"Coverage({counts}, uncovered={self.uncovered})"
+
+    @classmethod
+    def empty(cls, demonstrations: Iterable[EncodedDemonstration]) -> Coverage:
+        """Return the coverage of the empty set of operators."""
+        return cls((), tuple(map(Backchain, demonstrations)))
+
+    @cached_property
+    def uncovered(self) -> int:
+        """U, the number of transitions that backchaining does not explain."""
+        return sum(chain.uncovered for chain in self.chains)
+
+    def necessary_after(self, transition: EncodedTransition) -> int | None:
+        """Return α_i, the atoms that must hold after a transition.
+
+        Return None if they are unknown, because backchaining stopped at a later transition.
+        """
+        return self.chains[transition.demonstration].necessary[transition.step + 1]
+
+    def uses(self, operator: Operator, objects: tuple[int, ...], transition: EncodedTransition) -> bool:
+        """Return whether backchaining explains the transition by this operator on these objects."""
+        chain = self.chains[transition.demonstration]
+        if transition.step < chain.uncovered:
+            return False
+        match = chain.links[transition.step - chain.uncovered].match
+        return match.objects == objects and match.text == operator.text
+
+    def failing(self) -> list[EncodedTransition]:
+        """Return the transitions at which backchaining stopped, in the order in which to repair them.
+
+        Demonstrations with the fewest covered transitions come first. Among equals, transitions that must
+        add necessary atoms come first, then the order of the demonstrations decides.
+        """
+        broken = [
+            (len(chain.links), not chain.needed[chain.failing.step], chain.failing.number, chain.failing)
+            for chain in self.chains
+            if chain.failing is not None
+        ]
+        return [entry[-1] for entry in sorted(broken, key=lambda entry: entry[:-1])]
+
+
+def cover(
+    operators: Iterable[Operator], previous: Coverage, matcher: Matcher, skip_purposeless: bool = False
+) -> Coverage:
+    """Backchain through every demonstration with the operators, and return their coverage.
+
+    `previous` is the coverage of an earlier set of operators. Unchanged chains are copied from it. This
+    saves time, but does not affect the result. `backchain` describes `skip_purposeless`.
+    """
+    operators = tuple(operators)
+    diff = OperatorDiff.between(previous.operators, operators)
+    chains = (backchain(chain, diff, matcher, skip_purposeless) for chain in previous.chains)
+    return Coverage(operators, tuple(chains))

@@ -18,7 +18,7 @@ from needful.core.canonical import canonical_form, rename
 from needful.core.controllers import Controller
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
-from needful.operator_learning.backchaining import Backchain
+from needful.operator_learning.backchaining import Backchain, Coverage
 from needful.operator_learning.encoding import (
     EncodedDemonstration,
     EncodedTransition,
@@ -27,7 +27,6 @@ from needful.operator_learning.encoding import (
 from needful.operator_learning.learned_operators import EncodedOperatorData
 from needful.operator_learning.learning_problem import Hypothesis
 from needful.operator_learning.matching import SKIPPED, ChainLink, Match
-from needful.operator_learning.objective import Coverage
 from needful.operator_learning.partition import FittedOperator
 
 

@@ -13,12 +13,12 @@ from typing import TypeAlias
 
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
+from needful.operator_learning.backchaining import Coverage, cover
 from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts, example, location
 from needful.operator_learning.encoding import TransitionId, encode_demonstrations
 from needful.operator_learning.false_claims import LiftedClaim, report_false_claims
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.matching import Matcher
-from needful.operator_learning.objective import Coverage, cover
 
 # False claims in cross-validation are reported if the number of transitions with false claims is at least
 # this factor times the number in training, and exceeds it by at least this number.

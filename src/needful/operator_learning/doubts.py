@@ -76,7 +76,7 @@ class Doubts:
         transitions: the number of transitions in the demonstrations.
         uncovered: the number of transitions that backchaining does not explain.
         false_claims: the number of ground atoms that the operators predict but that do not hold after the
-            transition, summed over the transitions; see `validity`.
+            transition, summed over the transitions; see the module `false_claims`.
         false_transitions: the number of transitions with at least one false claim.
         purposeless_steps: the number of steps that add atoms, none of them necessary.
         idle_steps: the number of steps that learning skipped, because they add nothing necessary.

@@ -33,7 +33,7 @@ class EncodedTransition:
     If `idle` is true, the transition adds no atom, and the step before or after it has the same action: the
     action was repeated, or it failed and was tried again. If `ignored` is true, the learner ignores the
     transition: either the transition repeats the step before it and changed nothing, or it is an outlier
-    (see `outliers`).
+    (see `noise`).
     """
 
     number: int

@@ -10,7 +10,6 @@ from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning.canonical_encoding import encode_canonically
 from needful.operator_learning.canonical_names import CanonicalNames
-from needful.operator_learning.delete_patterns import Generalise, partly_bound
 from needful.operator_learning.encoding import TransitionId, number_transitions
 from needful.operator_learning.hill_climbing import (
     Climb,
@@ -19,19 +18,15 @@ from needful.operator_learning.hill_climbing import (
     alternate,
     climb_where_stuck,
     reduce_truthfully,
+    reliable_effects,
 )
+from needful.operator_learning.induction import Generalise, partly_bound
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
 from needful.operator_learning.matching import SKIPPED
 from needful.operator_learning.merge_types import merge_types
-from needful.operator_learning.negative_preconditions import (
-    Learn,
-    LearningResult,
-    negative_preconditions,
-)
-from needful.operator_learning.noise import Repairs, repair_noise
-from needful.operator_learning.outliers import find_outliers, ignoring_pays
-from needful.operator_learning.reliable_effects import reliable_effects
+from needful.operator_learning.negative_preconditions import Learn, LearningResult, negative_preconditions
+from needful.operator_learning.noise import Repairs, find_outliers, ignoring_pays, repair_noise
 from needful.operator_learning.unnamed_objects import conditions_on_unnamed_objects
 
 # The number of times that learning is repeated without outliers, and the share of transitions that may be

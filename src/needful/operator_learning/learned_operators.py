@@ -15,13 +15,12 @@ from typing import NamedTuple
 from needful.core.atoms import AbstractState, LiftedAtom
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.operators import GroundedTransition, GroundOperator, Operator, OperatorData
-from needful.operator_learning.backchaining import Backchain
+from needful.operator_learning.backchaining import Backchain, Coverage, cover
 from needful.operator_learning.encoding import EncodedDemonstration, TransitionId
 from needful.operator_learning.hill_climbing import ClimbStep
 from needful.operator_learning.induction import Datum
 from needful.operator_learning.matching import SKIPPED, Matcher
 from needful.operator_learning.noise import Repairs
-from needful.operator_learning.objective import Coverage, cover
 
 # `reproduces_demonstration` gives up after this number of predicted states.
 MAX_PREDICTED_STATES = 10_000

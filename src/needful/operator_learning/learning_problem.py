@@ -1,4 +1,4 @@
-"""The data of one learning run, and the operation that all steps share: fitting candidates to the data.
+"""The data of one learning run, the objective, and the operation of all steps: fitting candidates to data.
 
 Candidates are stripped operators: their preconditions and deletes are induced from the data.
 """
@@ -8,22 +8,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import NamedTuple
 
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
+from needful.operator_learning.backchaining import Coverage, cover
 from needful.operator_learning.candidates import Candidate
-from needful.operator_learning.delete_patterns import Generalise
 from needful.operator_learning.encoding import (
     EncodedDemonstration,
     TransitionId,
     TransitionIndex,
     encode_demonstrations,
 )
-from needful.operator_learning.induction import Inducer
+from needful.operator_learning.false_claims import Validity
+from needful.operator_learning.induction import Generalise, Inducer
 from needful.operator_learning.matching import Matcher
-from needful.operator_learning.objective import Coverage, Objective, cover
 from needful.operator_learning.partition import FittedOperator, Partition, partition
-from needful.operator_learning.validity import Validity
+
+
+class Objective(NamedTuple):
+    """The objective J(Ω) of a set of operators; fields are compared in order, and smaller is better.
+
+    Deviations E6 and E7, docs/paper_to_code.md: the paper's J = (1 − coverage) + λ|Ω| is compared
+    lexicographically as (U, |Ω|). Coverage is therefore never traded for a smaller model.
+    """
+
+    uncovered: int
+    operators: int
 
 
 @dataclass(frozen=True, slots=True)

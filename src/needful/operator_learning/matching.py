@@ -142,11 +142,7 @@ class Matcher:
         self._explaining: dict[tuple[str, EncodedTransition, int], tuple[Match, ...]] = {}
 
     def best_consistent_link(
-        self,
-        operator: Operator,
-        transition: EncodedTransition,
-        necessary: int,
-        with_purpose: bool = False,
+        self, operator: Operator, transition: EncodedTransition, necessary: int, with_purpose: bool = False
     ) -> ChainLink | None:
         """Return the best grounding of an operator that explains a transition in backchaining, or None.
 

@@ -24,11 +24,11 @@ from typing import NamedTuple, TypeAlias
 from needful.core.canonical import UntypedForm, rename, untyped_form
 from needful.core.objects import Type, Variable
 from needful.core.operators import DeletePattern
+from needful.operator_learning.backchaining import Coverage
 from needful.operator_learning.candidates import Candidate, canonical_candidate
-from needful.operator_learning.delete_patterns import nearest_common_pattern, without_subsumed
 from needful.operator_learning.hill_climbing import Climb
+from needful.operator_learning.induction import nearest_common_pattern, without_subsumed
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
-from needful.operator_learning.objective import Coverage
 from needful.operator_learning.partition import FittedOperator
 
 Types: TypeAlias = tuple[Type, ...]

@@ -22,6 +22,7 @@ from needful.abstraction.atom_table import AtomKey, lifted_key
 from needful.core.demonstrations import Demonstration
 from needful.core.operators import Operator
 from needful.errors import LearningTimeoutError
+from needful.operator_learning.backchaining import Coverage, cover
 from needful.operator_learning.canonical_names import CanonicalNames
 from needful.operator_learning.complements import find_complements, translate_complements, with_complements
 from needful.operator_learning.encoding import TransitionId
@@ -37,7 +38,6 @@ from needful.operator_learning.negative_evidence import (
     predicates_to_negate,
     rejected_predicates,
 )
-from needful.operator_learning.objective import Coverage, cover
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_objects import ENOUGH_BITS, MIN_BITS
 

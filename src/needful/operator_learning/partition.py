@@ -12,11 +12,11 @@ from itertools import compress
 from operator import ne
 
 from needful.core.operators import Operator
+from needful.operator_learning.backchaining import OperatorDiff
 from needful.operator_learning.candidates import Candidate, merge_duplicates
 from needful.operator_learning.encoding import EncodedTransition, TransitionIndex
 from needful.operator_learning.induction import Datum, Inducer, preconditions_by_key
 from needful.operator_learning.matching import Match, Matcher
-from needful.operator_learning.operator_diff import OperatorDiff
 
 # The score of a match if the transition is pinned to the candidate: lower, thus better, than any other.
 PINNED = -1_000_000_000

@@ -6,8 +6,8 @@ operator's controller in a state in which the operator is applicable. If the add
 all mispredicted atoms are side effects. They become delete effects, or quantified deletes if they mention
 objects to which no parameter is bound.
 
-The same experiments test add effects that no demonstration needed (see `reliable_effects`). If such an
-effect does not hold after an experiment although the other add effects do, it is removed.
+The same experiments test add effects that no demonstration needed (see `hill_climbing.reliable_effects`).
+If such an effect does not hold after an experiment although the other add effects do, it is removed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from needful.operator_learning.accidental_preconditions import (
     Situation,
     situations_lacking,
 )
-from needful.operator_learning.delete_patterns import partly_bound, without_subsumed
+from needful.operator_learning.induction import partly_bound, without_subsumed
 from needful.seeding import rng_for
 
 NOTHING: Mapping[str, frozenset[LiftedAtom]] = MappingProxyType({})

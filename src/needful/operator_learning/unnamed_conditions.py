@@ -292,9 +292,7 @@ def _partner(transition: EncodedTransition, bound: Sequence[int], key: AtomKey) 
 
 
 def _typed(
-    fitted: FittedOperator,
-    atoms: Signature,
-    objects: Sequence[tuple[int, ...]],
+    fitted: FittedOperator, atoms: Signature, objects: Sequence[tuple[int, ...]]
 ) -> Condition | None:
     """Return the condition with the narrowest types of its unnamed objects.
 

@@ -13,8 +13,8 @@ evidence, because many conditions hold everywhere. So one of the following must 
 - The condition gives a purpose to steps that had none: without the condition, nothing that these steps add
   is necessary later.
 - With the condition, the operator has fewer false claims (predicted atoms that do not hold; see
-  `validity`). In addition, the action must have made the condition false, or atoms of the condition must
-  mention its objects together with the operator's parameters.
+  `false_claims`). In addition, the action must have made the condition false, or atoms of the condition
+  must mention its objects together with the operator's parameters.
 """
 
 from __future__ import annotations
@@ -30,12 +30,7 @@ from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.hill_climbing import Climb, Resume
 from needful.operator_learning.induction import Datum, LiftedAtomMap, lifted_atoms
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
-from needful.operator_learning.opportunities import (
-    ANYTHING,
-    SCREENING_DEMONSTRATIONS,
-    Opportunities,
-    holds,
-)
+from needful.operator_learning.opportunities import ANYTHING, SCREENING_DEMONSTRATIONS, Opportunities, holds
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_conditions import (
     Condition,

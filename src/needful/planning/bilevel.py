@@ -14,7 +14,7 @@ from needful.core.model import PlanningModel
 from needful.core.operators import Operator
 from needful.core.plans import AbstractPlan, Outcome, PlanningResult, SearchStatistics, necessary_atoms
 from needful.core.tasks import AbstractTask, Task
-from needful.errors import InvalidInputError, UnknownNameError
+from needful.errors import InvalidInputError, UnknownNameError, check_at_least_one
 from needful.planning.budget import Budget, Clock
 from needful.planning.interfaces import Planner, PlanStream, Problem
 from needful.planning.planners import default_planner
@@ -76,16 +76,13 @@ class PlanningConfig:
     def __post_init__(self) -> None:
         if not self.timeout > 0:
             raise InvalidInputError(f"timeout must be more than 0 seconds, got {self.timeout}.")
-        for name in (
-            "max_abstract_plans",
-            "samples_per_step",
-            "horizon",
-            "max_nodes",
-            "max_ground_operators",
-        ):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InvalidInputError(f"{name} must be at least 1, got {value}.")
+        check_at_least_one(
+            max_abstract_plans=self.max_abstract_plans,
+            samples_per_step=self.samples_per_step,
+            horizon=self.horizon,
+            max_nodes=self.max_nodes,
+            max_ground_operators=self.max_ground_operators,
+        )
 
 
 def plan(
@@ -208,13 +205,7 @@ class _Attempt:
         rng = rng_for(self.seed, "refinement", self.statistics.abstract_plans)
         started = self.budget.clock()
         refinement = refine(
-            abstract_plan,
-            subgoals,
-            self.task.initial_state,
-            self.model.samplers,
-            self.execute,
-            limits,
-            rng,
+            abstract_plan, subgoals, self.task.initial_state, self.model.samplers, self.execute, limits, rng
         )
         self.statistics.seconds_refinement += self.budget.clock() - started
         self.statistics.samples += refinement.samples

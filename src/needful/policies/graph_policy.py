@@ -14,7 +14,7 @@ from needful.core.controllers import Controller, GroundController
 from needful.core.model import Vocabulary
 from needful.core.objects import Type
 from needful.core.state import State
-from needful.errors import InvalidInputError, UnknownNameError
+from needful.errors import InvalidInputError, UnknownNameError, check_at_least_one
 from needful.policies.graph_encoding import GraphEncoding
 from needful.policies.network import NetworkSize, NumpyBackend, evaluate_network, weight_shapes
 
@@ -42,9 +42,9 @@ class PolicyConfig:
     patience: int = 1_000
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch", "check_every", "patience"):
-            if getattr(self, name) < 1:
-                raise InvalidInputError(f"{name} must be at least 1, got {getattr(self, name)}.")
+        check_at_least_one(
+            epochs=self.epochs, batch=self.batch, check_every=self.check_every, patience=self.patience
+        )
         if not 0.0 <= self.held_out < 1.0:
             raise InvalidInputError(f"held_out must be a fraction from 0 to below 1, got {self.held_out}.")
 

@@ -94,10 +94,7 @@ def _known(value: Callable[[JobResult], float | None], runs: Sequence[JobResult]
 
 # Tables of success rates, and tables of learning costs, in which the lowest number is the best.
 _success_table = partial(
-    TableSpec,
-    values=lambda group: success_percentages(group.runs),
-    text=one_decimal,
-    about_tasks=True,
+    TableSpec, values=lambda group: success_percentages(group.runs), text=one_decimal, about_tasks=True
 )
 _cost_table = partial(
     TableSpec, spread=standard_deviation, higher_is_better=False, bold=within_spread_of_best
@@ -125,10 +122,7 @@ TABLES: Mapping[str, TableSpec] = MappingProxyType(
                 "A run whose learner ran out of time counts with its time limit. "
                 "The paper used another machine."
             ),
-            columns=(
-                *_columns(*OPERATOR_LEARNERS),
-                Column("GNN", published_numbers.GNN, POLICIES),
-            ),
+            columns=(*_columns(*OPERATOR_LEARNERS), Column("GNN", published_numbers.GNN, POLICIES)),
             published=published_numbers.LEARNING_SECONDS,
             values=lambda group: _known(learning_seconds, group.runs),
             text=three_digits,

@@ -72,9 +72,7 @@ def within_spread_of_best(best: Estimate, other: Estimate) -> bool:
 
 
 def mark_best(
-    estimates: Sequence[Estimate | None],
-    higher_is_better: bool,
-    rule: Callable[[Estimate, Estimate], bool],
+    estimates: Sequence[Estimate | None], higher_is_better: bool, rule: Callable[[Estimate, Estimate], bool]
 ) -> tuple[bool, ...]:
     """Return one flag per estimate: whether a table shows the estimate in bold; False for None.
 

@@ -9,7 +9,7 @@ from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.core.model import Sampler
 from needful.core.operators import OperatorData
-from needful.errors import InvalidInputError
+from needful.errors import InvalidInputError, check_at_least_one
 from needful.sampler_learning.datasets import sampler_examples
 from needful.sampler_learning.sampling import AnchoredSampler, NeuralSampler
 
@@ -35,9 +35,7 @@ class TrainingSchedule:
     folds: int = 5
 
     def __post_init__(self) -> None:
-        for name in ("iterations", "patience"):
-            if getattr(self, name) < 1:
-                raise InvalidInputError(f"{name} must be at least 1, got {getattr(self, name)}.")
+        check_at_least_one(iterations=self.iterations, patience=self.patience)
         if self.folds < 0 or self.folds == 1:
             raise InvalidInputError(
                 f"folds must be at least 2, or 0 for no cross-validation, got {self.folds}."

@@ -65,10 +65,7 @@ def read_demonstrations(path: str | Path) -> DemonstrationSet:
 
 
 def write_demonstrations(
-    path: str | Path,
-    vocabulary: Vocabulary,
-    demonstrations: Sequence[Demonstration],
-    force: bool = False,
+    path: str | Path, vocabulary: Vocabulary, demonstrations: Sequence[Demonstration], force: bool = False
 ) -> None:
     """Write a demonstrations file, compressed with gzip if the name ends in `.gz`.
 

@@ -102,10 +102,5 @@ def run_config(job: Job) -> RunConfig:
         timeout=job.timeout, max_abstract_plans=job.abstract_plans, planner=make_planner(job.planner)
     )
     return RunConfig(
-        job.learner,
-        job.demos,
-        job.tasks,
-        job.seed,
-        planning,
-        learning_timeout=job.learning_timeout,
+        job.learner, job.demos, job.tasks, job.seed, planning, learning_timeout=job.learning_timeout
     )

@@ -22,10 +22,7 @@ from needful.storage.outputs import compressed, read_gzipped, remove_leftovers, 
 from needful.sweeps.jobs import Job
 
 FORMAT, VERSION = "needful-results", 1
-JOBS_FOLDER = "jobs"
-RESULT_SUFFIX = ".jsonl.gz"
-
-LOCK_FILE = ".lock"
+JOBS_FOLDER, RESULT_SUFFIX, LOCK_FILE = "jobs", ".jsonl.gz", ".lock"
 
 # The advice in error messages about damaged result files.
 REPEAT = "Delete the file and start the sweep again to repeat the job."

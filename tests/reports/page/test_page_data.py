@@ -15,8 +15,8 @@ from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError
 from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts
-from needful.reports.page import operator_cards, task_films
-from needful.reports.page.page import make_report, page_data, run_labels
+from needful.reports.page import task_films
+from needful.reports.page.page import make_report, operator_cards, page_data, run_labels
 from needful.reports.page.recorded_run import RecordedRun, read_run
 from needful.reports.page.task_films import FilmSelection, choose_films
 from recorded_runs import run_lamps
@@ -65,7 +65,7 @@ def test_negative_preconditions_of_an_operator(lamps: RecordedRun) -> None:
     changed = replace(
         lamps.model, stored=replace(stored, model=replace(stored.model, operators=(careful,)))
     )
-    (card,) = operator_cards.operator_cards(changed)
+    (card,) = operator_cards(changed)
     assert "(not (Lit ?x0))" in card["pddl"].partition(":effect")[0]
     assert card["reasons"][0] == {"kind": "forbids", "part": "Lit(?x0)", "count": 8, "first": None}
 
@@ -221,7 +221,6 @@ def test_only_numbers_of_a_summary_are_shown(lamps: RecordedRun) -> None:
 def test_of_many_demonstrations_the_first_are_shown(
     lamps: RecordedRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(operator_cards, "MAX_DEMONSTRATIONS", 1)
     monkeypatch.setattr("needful.reports.page.page.MAX_DEMONSTRATIONS", 1)
     (run,) = page_data([lamps], find)["runs"]
     assert list(run["model"]["demonstrations"]) == [0]

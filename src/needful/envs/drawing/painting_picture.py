@@ -116,10 +116,7 @@ def _draw_obj(state: State, axes: Axes, obj: Object) -> None:
     """
     from matplotlib.patches import Rectangle
 
-    corner = (
-        state.get(obj, "pose_y") - OBJ_WIDTH / 2,
-        _drawn_height(state, obj) - OBJ_HEIGHT / 2,
-    )
+    corner = (state.get(obj, "pose_y") - OBJ_WIDTH / 2, _drawn_height(state, obj) - OBJ_HEIGHT / 2)
     body = Rectangle(corner, OBJ_WIDTH, OBJ_HEIGHT, linewidth=0.6, zorder=2)
     body.set(facecolor=_fill(state, obj), edgecolor=palette.GREY)
     axes.add_patch(body)

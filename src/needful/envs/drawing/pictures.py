@@ -138,10 +138,7 @@ def draw_state(env: Environment, state: State, goal: AbstractState) -> bytes:
 
 
 def draw_film_strip(
-    env: Environment,
-    states: Sequence[State],
-    captions: Sequence[Caption],
-    goal: AbstractState,
+    env: Environment, states: Sequence[State], captions: Sequence[Caption], goal: AbstractState
 ) -> bytes:
     """Return a PNG picture with pictures of all states, in rows; each has its caption above it."""
     from matplotlib.figure import Figure

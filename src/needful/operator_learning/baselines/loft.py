@@ -152,10 +152,7 @@ class LabelledExamples:
 
     @classmethod
     def of(
-        cls,
-        variables: Sequence[int],
-        positives: Sequence[int],
-        negatives: Sequence[Sequence[int] | None],
+        cls, variables: Sequence[int], positives: Sequence[int], negatives: Sequence[Sequence[int] | None]
     ) -> LabelledExamples:
         """Convert examples to bit masks for each atom.
 

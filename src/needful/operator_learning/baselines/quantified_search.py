@@ -31,9 +31,8 @@ from needful.operator_learning.baselines.cluster_intersect import (
     cluster_by_effects,
     with_common_preconditions,
 )
-from needful.operator_learning.delete_patterns import predicate_pattern
 from needful.operator_learning.encoding import EncodedTransition, TransitionIndex, encode_demonstrations
-from needful.operator_learning.induction import Datum
+from needful.operator_learning.induction import Datum, predicate_pattern
 from needful.operator_learning.learned_operators import (
     EncodedOperatorData,
     LearnedOperators,

@@ -126,11 +126,7 @@ def read_symbols(
     reader = _Declarations(comments, vocabulary, syntax)
     types = reader.types(syntax.typed_list(types_section), with_root=ROOT_TYPE in mentioned)
     return Symbols(
-        syntax,
-        comments,
-        types,
-        reader.predicates(signatures, types),
-        reader.constants(constants, types),
+        syntax, comments, types, reader.predicates(signatures, types), reader.constants(constants, types)
     )
 
 

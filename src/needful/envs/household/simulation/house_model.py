@@ -324,12 +324,7 @@ def _surface(collides: int) -> dict[str, Any]:
     these options can collide if `collides` is 1 for at least one of them: a mug can collide with a wall,
     but a fixed shelf cannot. `collides` is an int because MuJoCo's `contype` is a bit mask.
     """
-    return {
-        "contype": collides,
-        "conaffinity": 1,
-        "condim": CONTACT_DIMENSIONS,
-        "friction": list(FRICTION),
-    }
+    return {"contype": collides, "conaffinity": 1, "condim": CONTACT_DIMENSIONS, "friction": list(FRICTION)}
 
 
 def _volume(part: Part) -> float:

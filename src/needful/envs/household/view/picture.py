@@ -125,10 +125,7 @@ def _outlines(name: str, pose: tuple[float, ...], joint: float) -> tuple[tuple[n
         parts += [(part, turn, anchor - turn @ anchor) for part in category.hinge.parts]
     rotation, origin = _rotation(pose[3:]), np.array(pose[:3])
     return tuple(
-        (
-            _hull((_corners(part) @ (rotation @ turn).T + rotation @ shift + origin)[:, :2]),
-            part.colour,
-        )
+        (_hull((_corners(part) @ (rotation @ turn).T + rotation @ shift + origin)[:, :2]), part.colour)
         for part, turn, shift in parts
     )
 
