@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from needful.abstraction.atom_table import AtomKey, lifted_key
+from needful.core.atoms import Predicate
 from needful.core.demonstrations import Demonstration
 from needful.core.operators import Operator
 from needful.errors import LearningTimeoutError
@@ -112,31 +113,45 @@ def negative_preconditions(demonstrations: Sequence[Demonstration], learn: Learn
     negated = ordinary.user_names(predicates_to_negate(hypothesis, problem))
     rejected = ordinary.user_names(rejected_predicates(hypothesis, problem))
     complements = find_complements(negated | rejected, demonstrations)
-    found = _learn_again(with_complements(demonstrations, complements), learn) if complements else None
-    if found is None:
-        problem.deadline.check()
-    else:
-        canonical = found.canonical_names()
-        names = {
-            canonical[complement.name]: canonical[predicate.name]
-            for predicate, complement in complements.items()
-            if complement.name in canonical
-        }
-        informative = {canonical[name] for name in rejected if name in canonical}
-        supported = _with_evidence(found, names, informative)
-        explaining = {one for one, name in names.items() if name in informative}
-        if _is_better(supported, found.problem, ordinary, explaining):
-            learned = _with_avoided_atoms(found.with_hypothesis(supported), names).evaluate()
-            return translate_complements(learned, complements, demonstrations)
+    if complements:
+        try:
+            learned = _learn_with_complements(demonstrations, complements, rejected, ordinary, learn)
+        except LearningTimeoutError:
+            # Too much work, unless the time is up.
+            problem.deadline.check()
+            learned = None
+        if learned is not None:
+            return learned
     return _with_avoided_atoms(ordinary).evaluate()
 
 
-def _learn_again(demonstrations: Sequence[Demonstration], learn: Learn) -> LearningResult | None:
-    """Learn from demonstrations with complements; return None if this takes too long."""
-    try:
-        return learn(demonstrations, limit=MAX_CHECKS * sum(map(len, demonstrations)))
-    except LearningTimeoutError:
+def _learn_with_complements(
+    demonstrations: Sequence[Demonstration],
+    complements: Mapping[Predicate, Predicate],
+    rejected: Set[str],
+    ordinary: LearningResult,
+    learn: Learn,
+) -> LearnedOperators | None:
+    """Learn operators with complements of predicates; return None if they are not better than `ordinary`.
+
+    The predicates in `rejected` explain the choice among equally good groundings. Raises
+    `LearningTimeoutError` if learning takes too much work.
+    """
+    limit = MAX_CHECKS * ordinary.problem.size
+    found = learn(with_complements(demonstrations, complements), limit)
+    canonical = found.canonical_names()
+    names = {
+        canonical[complement.name]: canonical[predicate.name]
+        for predicate, complement in complements.items()
+        if complement.name in canonical
+    }
+    informative = {canonical[name] for name in rejected if name in canonical}
+    supported = _with_evidence(found, names, informative)
+    explaining = {one for one, name in names.items() if name in informative}
+    if not _is_better(supported, found.problem, ordinary, explaining):
         return None
+    learned = _with_avoided_atoms(found.with_hypothesis(supported), names).evaluate()
+    return translate_complements(learned, complements, demonstrations)
 
 
 def _with_evidence(found: LearningResult, negated: Mapping[str, str], informative: Set[str]) -> Hypothesis:
