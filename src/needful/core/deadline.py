@@ -39,9 +39,9 @@ class Deadline:
         return cls(seconds, clock() + seconds, clock)
 
     def with_check_limit(self, count: int) -> Deadline:
-        """Return a deadline that passes with this one, or earlier, after `count` calls of `check`.
+        """Return a deadline that passes when this one does, or after `count` calls of its own `check`.
 
-        Unlike a time limit, a limit of calls has the same effect on every machine.
+        Unlike a time limit, a limit on the number of calls has the same effect on every machine.
         """
         numbers = itertools.count()
 

@@ -94,7 +94,7 @@ class Learn(Protocol):
     """A function that learns operators without negative preconditions."""
 
     def __call__(self, demonstrations: Sequence[Demonstration], limit: int | None = None) -> LearningResult:
-        """Learn operators; give up with `LearningTimeoutError` after `limit` checks of the deadline."""
+        """Learn operators; raise `LearningTimeoutError` after `limit` checks of the deadline, if given."""
         ...
 
 
@@ -117,7 +117,7 @@ def negative_preconditions(demonstrations: Sequence[Demonstration], learn: Learn
         try:
             learned = _learn_with_complements(demonstrations, complements, rejected, ordinary, learn)
         except LearningTimeoutError:
-            # Too much work, unless the time is up.
+            # Raise again if the time limit has passed. Otherwise, the limit of checks was reached.
             problem.deadline.check()
             learned = None
         if learned is not None:
@@ -134,8 +134,8 @@ def _learn_with_complements(
 ) -> LearnedOperators | None:
     """Learn operators with complements of predicates; return None if they are not better than `ordinary`.
 
-    The predicates in `rejected` explain the choice among equally good groundings. Raises
-    `LearningTimeoutError` if learning takes too much work.
+    The predicates in `rejected` may explain why the demonstrator did not choose other objects
+    (`rejected_predicates`). Raises `LearningTimeoutError` if learning takes too much work.
     """
     limit = MAX_CHECKS * ordinary.problem.size
     found = learn(with_complements(demonstrations, complements), limit)

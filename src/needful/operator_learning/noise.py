@@ -156,8 +156,8 @@ class _Series:
         goal = np.array([atom in self.demonstration.goal for atom in self.atoms], dtype=bool)
         found = self.recorded.astype(np.intp)
         unlikely = costs[self.forms, found[:, :-1], found[:, 1:]] > ERROR_COST / 2
-        # Other values save at most the costs of the recorded steps before and after them. Their number is
-        # one more than the number of errors, so rows without an unlikely step stay as they are.
+        # Changing n consecutive values costs n detection errors, and saves at most the costs of the n + 1
+        # steps before, between and after them. So rows without an unlikely step stay as they are.
         chosen = unlikely.any(axis=1) | (goal & ~self.recorded[:, -1])
         values = self.recorded.copy()
         if chosen.any():
@@ -265,7 +265,7 @@ def keep_atoms(demonstrations: Sequence[Demonstration]) -> Repairs:
 
 
 def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool) -> set[TransitionId]:
-    """Return the transitions that are more likely mistakes than knowledge.
+    """Return the outliers: transitions that are probably mistakes, so that the learner can ignore them.
 
     Transitions with wrong atoms are searched for only if the demonstrations are `noisy`, or if many steps
     have no purpose. Such steps may establish a precondition that was lost because of a wrong atom.
@@ -308,8 +308,8 @@ def rare_operator_transitions(hypothesis: Hypothesis, problem: LearningProblem) 
 def noisy_transitions(hypothesis: Hypothesis) -> set[TransitionId]:
     """Return the transitions that differ from almost all others of their operator.
 
-    A transition differs if it lacks an atom that holds before almost all others, or if it made an atom
-    false that almost no other made false.
+    A transition differs if an atom does not hold before it, but holds before almost all other transitions.
+    A transition also differs if it made an atom false that almost no other transition made false.
     """
     found: set[TransitionId] = set()
     for fitted in hypothesis.fitted:
