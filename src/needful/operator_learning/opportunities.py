@@ -31,8 +31,6 @@ EXAMINED_STATES = 20
 EXAMINED_GROUNDINGS = 10
 # Conditions are first tested on this number of demonstrations; most hold at every opportunity.
 SCREENING_DEMONSTRATIONS = 4
-# If the evidence estimated from these demonstrations is below this number of bits, no others are examined.
-FUTILE = 0.5
 
 T = TypeVar("T")
 
@@ -62,17 +60,15 @@ class Opportunities:
         """Return the evidence, in bits, that at least one of the conditions must hold.
 
         The result is the mean evidence of the examined demonstrations, multiplied by the number of all
-        demonstrations. If the first examined ones show hardly any evidence, the others are not examined.
+        demonstrations.
         """
-        total, count = 0.0, 0
-        for demonstration in evenly(self._demonstrations, EXAMINED_DEMONSTRATIONS):
-            if count == SCREENING_DEMONSTRATIONS and total * len(self._demonstrations) / count < FUTILE:
-                break
+        total = 0.0
+        examined = evenly(self._demonstrations, EXAMINED_DEMONSTRATIONS)
+        for demonstration in examined:
             data = self._of(demonstration)
             held = sum(any(holds(atoms, self.arity, datum) for atoms in conditions) for datum in data)
             total += evidence_bits(held, len(data))
-            count += 1
-        return total * len(self._demonstrations) / count
+        return total * len(self._demonstrations) / len(examined)
 
     def bits_against(self, atom: AtomKey) -> float:
         """Return the evidence, in bits, that an atom over the operator's parameters must not hold."""
