@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
+from needful.core.operators import Operator
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.negative_preconditions import positive_preconditions_only
 from negative_worlds import WITHOUT_CONDITION, WORLDS, World, first_plan
@@ -26,7 +28,9 @@ CONFIGS = {
 SIZES = (5, 20)
 
 
-def count_solved(world: World, operators, size: int, first_seed: int, tasks: int) -> int:
+def count_solved(
+    world: World, operators: Sequence[Operator], size: int, first_seed: int, tasks: int
+) -> int:
     """Return the number of test tasks whose first plan achieves the goal.
 
     The seeds of test tasks start 100,000 above the first seed of the demonstrations.

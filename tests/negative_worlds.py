@@ -10,6 +10,7 @@ import itertools
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
 from needful.core.controllers import Controller
@@ -32,7 +33,8 @@ ON, OCCUPIED = Predicate("On", (ITEM, SHELF)), Predicate("Occupied", (SHELF,))
 HOLDING, LOOSE = Predicate("Holding", (ITEM,)), Predicate("OnFloor", (ITEM,))
 STORED, FREE = Predicate("Stored", (ITEM,)), Predicate("HandEmpty", ())
 
-Sample = Callable[[random.Random, int], tuple[list[Object], set[GroundAtom], set[GroundAtom]]]
+Sampled = tuple[list[Object], set[GroundAtom], set[GroundAtom]]
+Sample = Callable[[random.Random, int], Sampled]
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,9 @@ class World:
             for chosen in itertools.product(*domains):
                 binding = fixed | dict(zip(free, chosen, strict=True))
 
-                def ground(atoms: Iterable[LiftedAtom], binding=binding) -> set[GroundAtom]:
+                def ground(
+                    atoms: Iterable[LiftedAtom], binding: dict[Variable, Object] = binding
+                ) -> set[GroundAtom]:
                     return {one.predicate(*(binding[v] for v in one.variables)) for one in atoms}
 
                 holds = ground(operator.preconditions) <= state
@@ -94,7 +98,9 @@ def first_plan(operators: Sequence[Operator], task: AbstractTask) -> AbstractPla
     return next(generate_abstract_plans(operators, task), None)
 
 
-def operator(name: str, parameters: Sequence[Variable], arguments: Sequence[Variable], **parts) -> Operator:
+def operator(
+    name: str, parameters: Sequence[Variable], arguments: Sequence[Variable], **parts: Any
+) -> Operator:
     controller = Controller(name, tuple(one.type for one in arguments))
     return oracle_operator(name, parameters, (controller, arguments), **parts)
 
@@ -109,14 +115,14 @@ def objects_of(kind: Type, count: int, rng: random.Random) -> list[Object]:
 def corridors(rooms: Sequence[Object], rng: random.Random) -> list[tuple[Object, Object]]:
     """Return pairs of neighbouring rooms, such that all rooms are connected."""
     found = {(rooms[i], rooms[rng.randrange(max(0, i - 3), i)]) for i in range(1, len(rooms))}
-    found |= {tuple(rng.sample(rooms, 2)) for _ in range(len(rooms) // 3)}
-    return sorted({tuple(sorted(pair)) for pair in found})
+    found |= {(one, other) for one, other in (rng.sample(rooms, 2) for _ in range(len(rooms) // 3))}
+    return sorted({(min(pair), max(pair)) for pair in found})
 
 
 def walk(share: float, forbidden: Predicate = BLOCKED) -> Sample:
     """Sample rooms, of which a share has the forbidden property; the goal is to be in a room."""
 
-    def sample(rng: random.Random, size: int):
+    def sample(rng: random.Random, size: int) -> Sampled:
         rooms = objects_of(ROOM, size, rng)
         start, goal = rng.sample(rooms, 2)
         initial = {AT(start)}
@@ -128,7 +134,7 @@ def walk(share: float, forbidden: Predicate = BLOCKED) -> Sample:
     return sample
 
 
-def walk_on_grid(rng: random.Random, size: int):
+def walk_on_grid(rng: random.Random, size: int) -> Sampled:
     side = max(3, round(size**0.5))
     rooms = objects_of(ROOM, side * side, rng)
     start, goal = rng.sample(rooms, 2)
@@ -139,7 +145,7 @@ def walk_on_grid(rng: random.Random, size: int):
     return rooms, initial, {AT(goal)}
 
 
-def walk_through_doors(rng: random.Random, size: int):
+def walk_through_doors(rng: random.Random, size: int) -> Sampled:
     rooms = objects_of(ROOM, size, rng)
     pairs = corridors(rooms, rng)
     doors = objects_of(DOOR, len(pairs), rng)
@@ -150,13 +156,13 @@ def walk_through_doors(rng: random.Random, size: int):
     return rooms + doors, initial, {AT(goal)}
 
 
-def mop_rooms(rng: random.Random, size: int):
+def mop_rooms(rng: random.Random, size: int) -> Sampled:
     rooms, initial, _ = walk(0.2, WET)(rng, size)
     goals = rng.sample(rooms, min(3, size - 1))
     return rooms, initial, {CLEAN(room) for room in goals} | {AT(goals[0])}
 
 
-def sort_items(rng: random.Random, size: int):
+def sort_items(rng: random.Random, size: int) -> Sampled:
     items, shelves = objects_of(ITEM, size, rng), objects_of(SHELF, size, rng)
     initial = {FREE()}
     for item, shelf in zip(items, shelves, strict=True):
@@ -165,13 +171,13 @@ def sort_items(rng: random.Random, size: int):
     return items + shelves, initial, {ON(item, shelf) for item, shelf in pairs}
 
 
-def store_items(rng: random.Random, size: int):
+def store_items(rng: random.Random, size: int) -> Sampled:
     items, shelves = objects_of(ITEM, size, rng), objects_of(SHELF, size + 1, rng)
     initial = {FREE(), *map(LOOSE, items), *(OCCUPIED(one) for one in shelves[1:] if rng.random() < 0.4)}
     return items + shelves, initial, {STORED(items[0])}
 
 
-def visit_rooms(rng: random.Random, size: int):
+def visit_rooms(rng: random.Random, size: int) -> Sampled:
     rooms, initial, goal = walk(0.0)(rng, size)
     return rooms, initial | {VISITED(atom.objects[0]) for atom in initial if atom.predicate == AT}, goal
 

@@ -263,6 +263,16 @@ def test_a_predicate_with_a_complement_in_the_vocabulary_is_not_negated():
     assert find_complements({"Dirt"}, both) == {}
 
 
+def test_a_complement_gets_a_free_name():
+    taken = Predicate("not Dirt", (ROOM, ROOM))
+    demos = [
+        replace(demo, abstract_states=tuple(state | {taken(A, B)} for state in demo.abstract_states))
+        for demo in (sweep_and_enter(A, B), sweep_and_enter(B, A))
+    ]
+    (complement,) = find_complements({"Dirt"}, demos).values()
+    assert complement.name not in {"Dirt", "not Dirt"}
+
+
 def test_translation_of_complements():
     """A delete effect `not P` becomes an add effect only if P held after every transition."""
     lit, dirty = Predicate("Lit", (ROOM,)), DIRT

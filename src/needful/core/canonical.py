@@ -4,12 +4,12 @@ The form names the variables in a canonical order. Controller arguments come fir
 order. Colour refinement orders the other variables by their types and by the atoms that contain them. If
 several orders remain, a search tries them. It chooses the order that makes the operator's sorted list of
 atoms lexicographically smallest. Orders that differ only by swapping two symmetric variables give the same
-list, so the search tries only one of them.
+list, so the search tries only one of them. The number of orders that are tried is limited.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -24,6 +24,9 @@ Incidence: TypeAlias = tuple[str, tuple[int, ...]]
 # An operator without the names and types of its variables: the controller's name, the indices of the
 # controller's arguments, the number of variables, and the atoms.
 UntypedForm: TypeAlias = tuple[str, tuple[int, ...], int, tuple[Incidence, ...]]
+
+# The number of further choices of a variable that the search for the smallest list of atoms makes.
+MAX_ORDERS = 500
 
 
 def canonical_form(operator: Operator) -> tuple[Operator, dict[Variable, Variable]]:
@@ -134,7 +137,7 @@ def _best_order(fixed: int, labels: Sequence[str], incidences: list[Incidence]) 
     colours = [index if index < fixed else fixed for index in range(len(labels))]
     if len(labels) - fixed <= 1:
         return list(range(len(labels)))
-    return _search(_refine(colours, labels, incidences), labels, incidences)[1]
+    return _search(_refine(colours, labels, incidences), labels, incidences, iter(range(MAX_ORDERS)))[1]
 
 
 def _refine(colours: list[int], labels: Sequence[str], incidences: list[Incidence]) -> list[int]:
@@ -159,9 +162,9 @@ def _refine(colours: list[int], labels: Sequence[str], incidences: list[Incidenc
 
 
 def _search(
-    colours: list[int], labels: Sequence[str], incidences: list[Incidence]
+    colours: list[int], labels: Sequence[str], incidences: list[Incidence], remaining: Iterator[int]
 ) -> tuple[list[Incidence], list[int]]:
-    """Try all orders of the variables that have the same colour.
+    """Try all orders of the variables that have the same colour, as long as orders are `remaining`.
 
     Returns the lexicographically smallest sorted list of atoms, and the order of variables that gives it.
     """
@@ -178,10 +181,12 @@ def _search(
     for variable in by_colour[ambiguous[0]]:
         if any(_is_symmetric_pair(variable, other, incidences) for other in tried):
             continue
+        if best is not None and next(remaining, None) is None:
+            break
         tried.append(variable)
         # Doubling all colours leaves room to put `variable` just before the others of its colour.
         chosen = [2 * colour - (index == variable) for index, colour in enumerate(colours)]
-        found = _search(_refine(chosen, labels, incidences), labels, incidences)
+        found = _search(_refine(chosen, labels, incidences), labels, incidences, remaining)
         if best is None or found[0] < best[0]:
             best = found
     assert best is not None

@@ -8,7 +8,7 @@ preconditions and effects of the original predicates.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Container, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -31,8 +31,8 @@ def find_complements(
 ) -> dict[Predicate, Predicate]:
     """Return the predicates with the names in `negated`, each with its complement.
 
-    A predicate is left out if it would have too many complement atoms, if its complement's name is taken,
-    or if another predicate already is its complement, as `Open` is for `Closed`.
+    A predicate is left out if it would have too many complement atoms, or if another predicate already is
+    its complement, as `Open` is for `Closed`.
     """
     if not negated:
         return {}
@@ -42,10 +42,9 @@ def find_complements(
         for atom in frozenset[GroundAtom]().union(*demonstration.abstract_states)
     }
     return {
-        predicate: Predicate(NOT + name, predicate.types)
+        predicate: Predicate(_free_name(NOT + name, predicates), predicate.types)
         for name, predicate in sorted(predicates.items())
         if name in negated
-        and NOT + name not in predicates
         and all(_count_atoms(predicate, one.objects) <= MAX_COMPLEMENTS for one in demonstrations)
         and not any(
             _are_complements(predicate, other, demonstrations)
@@ -53,6 +52,13 @@ def find_complements(
             if other.name != name and other.types == predicate.types
         )
     }
+
+
+def _free_name(name: str, taken: Container[str]) -> str:
+    """Return the name, with more spaces at its end if it is taken."""
+    while name in taken:
+        name += " "
+    return name
 
 
 def _are_complements(one: Predicate, other: Predicate, demonstrations: Sequence[Demonstration]) -> bool:

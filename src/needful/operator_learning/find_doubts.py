@@ -211,6 +211,12 @@ class _ReachedStep:
     purposeless: bool
 
     @property
+    def adds(self) -> bool:
+        """Whether some atom becomes true in the step."""
+        before, after = self.demonstration.abstract_states[self.transition[1] : self.transition[1] + 2]
+        return not after <= before
+
+    @property
     def controller(self) -> Controller:
         """The controller of the step's action."""
         return self.demonstration.actions[self.transition[1]].controller
@@ -288,7 +294,20 @@ def _purposeless(name: str, steps: Sequence[_ReachedStep], operator: Operator | 
 
 
 def _idle(name: str, steps: Sequence[_ReachedStep], operator: Operator | None) -> Iterator[Doubt]:
-    idle = [step.transition for step in steps if step.skipped and not step.purposeless]
+    skipped = [step for step in steps if step.skipped and not step.purposeless]
+    odd = [step.transition for step in skipped if step.adds]
+    if odd:
+        yield Doubt(
+            DoubtKind.IDLE,
+            None if operator is None else operator.name,
+            name,
+            len(odd),
+            f"{name if operator is None else operator.name} was unlike its other uses in {len(odd)} of "
+            f"{len(steps)} steps, which learning ignored",
+            example(odd[0]),
+            "The recorded atoms may be wrong there.",
+        )
+    idle = [step.transition for step in skipped if not step.adds]
     if idle:
         yield Doubt(
             DoubtKind.IDLE,
