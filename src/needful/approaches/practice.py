@@ -171,7 +171,10 @@ def _uniform_parameters(model: PlanningModel) -> PlanningModel:
 
 
 def _weaker_preconditions(examined: ExaminedPreconditions) -> Iterator[Assumption]:
-    """Yield assumptions: functions that drop one doubtful precondition, those of one operator, or all."""
+    """Yield functions that remove doubtful preconditions from the operators of a model.
+
+    Each function removes a single precondition, or all doubtful ones of one operator, or all of the model.
+    """
     doubtful = {name: atoms for name, atoms in sorted(examined.doubtful.items()) if atoms}
     yield from (
         _without({name: frozenset({atom})}) for name, atoms in doubtful.items() for atom in sorted(atoms)

@@ -117,7 +117,8 @@ def negative_preconditions(demonstrations: Sequence[Demonstration], learn: Learn
         try:
             learned = _learn_with_complements(demonstrations, complements, rejected, ordinary, learn)
         except LearningTimeoutError:
-            # Raise again if the time limit has passed. Otherwise, the limit of checks was reached.
+            # If the time limit has passed, the next line raises the error again. Otherwise the limit of
+            # checks was reached, and the ordinary operators are returned.
             problem.deadline.check()
             learned = None
         if learned is not None:

@@ -80,7 +80,7 @@ class SamplerExamples:
 
     @property
     def varying(self) -> np.ndarray:
-        """For each parameter, whether its offset differs between the positive examples."""
+        """For each parameter of the controller, whether its offset differs among the positive examples."""
         varying: np.ndarray = np.ptp(self.offsets, axis=0) >= CONSTANT_RANGE
         return varying
 

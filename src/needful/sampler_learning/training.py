@@ -101,10 +101,10 @@ def train_networks(
 ) -> list[list[np.ndarray]]:
     """Train one network per problem; return the weights and biases of each network, layer by layer.
 
-    A group consists of the networks of one operator. For all networks of a group, the weights of the same
-    step are returned: the step at which the sum of their validation losses was lowest. The training of a
-    group stops when this sum has not improved for `schedule.patience` steps. Torch is limited to one
-    thread, so that the weights do not depend on the number of cores.
+    The networks of one operator form a group. All networks of a group are returned as they were after the
+    same training step: the one with the lowest sum of their validation losses. The training of a group
+    stops when this sum has not improved for `schedule.patience` steps. Torch is limited to one thread, so
+    that the weights do not depend on the number of cores.
     """
     shapes = [
         NetworkShape(problem.inputs.shape[1], problem.targets.shape[1] * head.outputs_per_target)
