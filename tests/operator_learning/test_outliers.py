@@ -24,6 +24,7 @@ from needful.operator_learning.noise import (
     RARE,
     find_outliers,
     ignoring_pays,
+    misleading_operator_transitions,
     noisy_transitions,
     rare_operator_transitions,
 )
@@ -141,3 +142,14 @@ def test_outliers_count_as_uncovered_once():
     assert [len(one.add_effects) for one in learned.operators] == [1], "the rare operator is ignored"
     explained = sum(step is not None for chain in learned.chains for step in chain)
     assert learned.uncovered == learned.transitions - explained
+
+
+def test_operators_that_predict_what_holds_by_chance_are_misleading():
+    """Pushing a cleans it. In one of four demonstrations, b becomes clean too, and this is the goal."""
+    both = frozenset({CLEAN(A), CLEAN(B)})
+    chance = Demonstration((A, B), both, (NONE, both), (PUSH(A),))
+    for count, found in ((2, set()), (3, {(3, 0)})):
+        hypothesis, problem = climbed([*[USUAL] * count, chance])
+        assert len(hypothesis.fitted) == 2
+        assert misleading_operator_transitions(hypothesis, problem) == found
+        assert find_outliers(hypothesis, problem, noisy=False) == set(), "no step is without a purpose"

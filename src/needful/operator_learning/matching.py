@@ -157,6 +157,10 @@ class Matcher:
             self._consistent[key] = min(links, default=None)
         return self._consistent[key]
 
+    def is_consistent(self, operator: Operator, transition: EncodedTransition) -> bool:
+        """Return whether some grounding of an operator is applicable and predicts nothing false."""
+        return self.best_consistent_link(operator, transition, 0) is not None
+
     def explaining_matches(
         self, operator: Operator, transition: EncodedTransition, needed: int
     ) -> tuple[Match, ...]:

@@ -47,6 +47,8 @@ RARE_CHANGE = 0.01
 MIN_REPAIRS = 2
 # An operator that explains at most this share of its controller's transitions may be a mistake.
 RARE = 0.02
+# An operator that explains at most this share may be a mistake if it is often false in other transitions.
+FEW = 0.25
 # With noisy atoms, at most this share of an operator's transitions may lack one of its preconditions.
 NOISE = 0.08
 # If more than this share of all steps has no purpose, a precondition was probably lost because of noise.
@@ -267,11 +269,17 @@ def keep_atoms(demonstrations: Sequence[Demonstration]) -> Repairs:
 def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool) -> set[TransitionId]:
     """Return the outliers: transitions that are probably mistakes, so that the learner can ignore them.
 
-    Transitions with wrong atoms are searched for only if the demonstrations are `noisy`, or if many steps
-    have no purpose. Such steps may establish a precondition that was lost because of a wrong atom.
+    Transitions of misleading operators count only if more than twice as many steps have no purpose, so that
+    the demonstrations certainly contain detours. Transitions with wrong atoms are searched for only if the
+    demonstrations are `noisy`, or if many steps have no purpose. Such steps may establish a precondition
+    that was lost because of a wrong atom.
     """
     found = rare_operator_transitions(hypothesis, problem)
-    if noisy or len(purposeless_steps(hypothesis)) > MANY * problem.size:
+    purposeless = len(purposeless_steps(hypothesis))
+    misleading = misleading_operator_transitions(hypothesis, problem)
+    if purposeless > 2 * len(misleading):
+        found |= misleading
+    if noisy or purposeless > MANY * problem.size:
         found |= noisy_transitions(hypothesis)
     return found
 
@@ -302,6 +310,29 @@ def rare_operator_transitions(hypothesis: Hypothesis, problem: LearningProblem) 
         transitions = problem.transitions.by_controller[fitted.operator.controller.name]
         if len(fitted.data) <= RARE * len(transitions):
             found |= {transition.transition_id for transition, _ in fitted.data}
+    return found
+
+
+def misleading_operator_transitions(hypothesis: Hypothesis, problem: LearningProblem) -> set[TransitionId]:
+    """Return the transitions of operators that predict too much: another operator suffices for these.
+
+    After a detour, an object may be in reach by chance. An operator that predicts this explains the detour,
+    but its prediction is false in other uses of the controller. It must explain few transitions, be false
+    in twice as many, and another operator must predict nothing false in the transitions that it explains.
+    """
+    found: set[TransitionId] = set()
+    for fitted in hypothesis.fitted:
+        transitions = problem.transitions.by_controller[fitted.operator.controller.name]
+        false = len(problem.validity.of_operator(fitted.operator))
+        if len(fitted.data) <= FEW * len(transitions) and false >= 2 * len(fitted.data):
+            explained = [transition for transition, _ in fitted.data]
+            others = (
+                one.operator
+                for one in hypothesis.fitted
+                if one is not fitted and one.operator.controller == fitted.operator.controller
+            )
+            if any(all(problem.matcher.is_consistent(other, one) for one in explained) for other in others):
+                found |= {one.transition_id for one in explained}
     return found
 
 
