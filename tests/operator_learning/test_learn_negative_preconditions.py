@@ -14,7 +14,7 @@ from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Object, Type, Variable
-from needful.core.operators import GroundOperator, Operator
+from needful.core.operators import DeletePattern, GroundOperator, Operator, Wildcard
 from needful.operator_learning import complements as module
 from needful.operator_learning import negative_preconditions
 from needful.operator_learning.complements import find_complements, translate_complements, with_complements
@@ -271,6 +271,15 @@ def test_a_complement_gets_a_free_name():
     ]
     (complement,) = find_complements({"Dirt"}, demos).values()
     assert complement.name not in {"Dirt", "not Dirt"}
+
+
+def test_a_quantified_delete_is_certain_if_it_always_happened():
+    """Planners take deleted atoms for false, so a negative precondition may only rely on certain deletes."""
+    pattern = DeletePattern(DIRT, (Wildcard(ROOM),))
+    one, two, none = frozenset({DIRT(A)}), frozenset({DIRT(A), DIRT(B)}), frozenset()
+    assert not module._is_uncertain(pattern, [({}, one, none), ({}, two, none)])
+    assert module._is_uncertain(pattern, [({}, one, none), ({}, two, one)]), "an atom is left"
+    assert module._is_uncertain(pattern, [({}, one, none), ({}, none, none)]), "there was no atom to delete"
 
 
 def test_translation_of_complements():

@@ -11,11 +11,12 @@ import math
 from collections.abc import Container, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import TypeAlias
 
 from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
 from needful.core.demonstrations import Demonstration
-from needful.core.objects import Object
-from needful.core.operators import GroundOperator, Operator, OperatorData
+from needful.core.objects import Object, Variable
+from needful.core.operators import DeletePattern, GroundOperator, Operator, OperatorData
 from needful.operator_learning.learned_operators import LearnedOperators
 
 # The name of a complement starts with this text.
@@ -125,6 +126,10 @@ def translate_complements(
     return _Translator(negated).translate(learned, demonstrations)
 
 
+# A transition of an operator: the objects of its parameters, and the states before and after it.
+_Case: TypeAlias = tuple[Mapping[Variable, Object], AbstractState, AbstractState]
+
+
 @dataclass(frozen=True, slots=True)
 class _Translator:
     """Translates complements to negative preconditions.
@@ -160,26 +165,39 @@ class _Translator:
         A precondition `not P` becomes a negative precondition. A delete effect `not P` means that P may
         become true; it is replaced by the add effect P if P held after all transitions of the operator.
         Quantified deletes of complements are dropped.
+
+        A delete means that an atom may become false. A planner takes it for false, which a negative
+        precondition must not rely on. So deletes of a negated predicate are kept only if the atoms were
+        false after all transitions of the operator; see also `_is_uncertain`.
         """
         operator = data.operator
+        cases: list[_Case] = []
+        for one in data.groundings:
+            before, after = demonstrations[one.demonstration].abstract_states[one.step : one.step + 2]
+            cases.append((dict(zip(operator.parameters, one.objects, strict=True)), before, after))
         made_true = frozenset(
             atom
             for atom in self._negations(operator.delete_effects)
-            if all(
-                atom.ground(dict(zip(operator.parameters, one.objects, strict=True)))
-                in demonstrations[one.demonstration].abstract_states[one.step + 1]
-                for one in data.groundings
-            )
+            if all(atom.ground(binding) in after for binding, _, after in cases)
         )
         made_false = self._negations(operator.add_effects)
+        uncertain = frozenset(
+            atom
+            for atom in operator.delete_effects
+            if atom.predicate in self.negated.values()
+            and any(atom.ground(binding) in after for binding, _, after in cases)
+        )
         return replace(
             operator,
             preconditions=self._others(operator.preconditions),
             negative_preconditions=self._negations(operator.preconditions),
             add_effects=self._others(operator.add_effects) | made_true,
-            delete_effects=self._others(operator.delete_effects) | made_false,
+            delete_effects=self._others(operator.delete_effects - uncertain) | made_false,
             delete_patterns=frozenset(
-                one for one in operator.delete_patterns if one.predicate.name not in self.negated
+                one
+                for one in operator.delete_patterns
+                if one.predicate.name not in self.negated
+                and not (one.predicate in self.negated.values() and _is_uncertain(one, cases))
             ),
         )
 
@@ -206,3 +224,15 @@ class _Translator:
             for atom in atoms
             if atom.predicate.name in self.negated
         )
+
+
+def _is_uncertain(pattern: DeletePattern, cases: Sequence[_Case]) -> bool:
+    """Return whether some transition did not make all atoms of a quantified delete false.
+
+    There must have been such an atom before each transition, and none after it.
+    """
+    for binding, before, after in cases:
+        ground = pattern.ground(binding)
+        if any(map(ground.matches, after)) or not any(map(ground.matches, before)):
+            return True
+    return False
