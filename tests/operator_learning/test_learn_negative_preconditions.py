@@ -274,7 +274,7 @@ def test_a_complement_gets_a_free_name():
 
 
 def test_a_quantified_delete_is_certain_if_it_always_happened():
-    """Planners take deleted atoms for false, so a negative precondition may only rely on certain deletes."""
+    """Planners take deleted atoms for false, so negative preconditions may only rely on certain deletes."""
     pattern = DeletePattern(DIRT, (Wildcard(ROOM),))
     one, two, none = frozenset({DIRT(A)}), frozenset({DIRT(A), DIRT(B)}), frozenset()
     assert not module._is_uncertain(pattern, [({}, one, none), ({}, two, none)])
