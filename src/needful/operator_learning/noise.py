@@ -49,8 +49,6 @@ MIN_REPAIRS = 2
 RARE = 0.02
 # An operator that explains at most this share may be a mistake if it is often false in other transitions.
 FEW = 0.25
-# With fewer transitions of a controller, chance cannot be told from a rule.
-ENOUGH = 20
 # With noisy atoms, at most this share of an operator's transitions may lack one of its preconditions.
 NOISE = 0.08
 # If more than this share of all steps has no purpose, a precondition was probably lost because of noise.
@@ -319,21 +317,22 @@ def misleading_operator_transitions(hypothesis: Hypothesis, problem: LearningPro
     """Return the transitions of operators that predict too much: another operator suffices for these.
 
     After a detour, an object may be in reach by chance. An operator that predicts this explains the detour,
-    but its prediction is false in other uses of the controller. It must explain few transitions, be false
-    in twice as many, and another operator must predict nothing false in the transitions that it explains.
+    but its prediction is false in other uses of the controller. It must explain few transitions and be
+    false in twice as many. The other operator must explain most uses of the controller, predict nothing
+    false in any of them, and be applicable in the transitions in question.
     """
     found: set[TransitionId] = set()
     for fitted in hypothesis.fitted:
         transitions = problem.transitions.by_controller[fitted.operator.controller.name]
         false = len(problem.validity.of_operator(fitted.operator))
-        if len(transitions) < ENOUGH:
-            continue
         if len(fitted.data) <= FEW * len(transitions) and false >= 2 * len(fitted.data):
             explained = [transition for transition, _ in fitted.data]
             others = (
                 one.operator
                 for one in hypothesis.fitted
-                if one is not fitted and one.operator.controller == fitted.operator.controller
+                if one.operator.controller == fitted.operator.controller
+                and 2 * len(one.data) > len(transitions)
+                and not problem.validity.of_operator(one.operator)
             )
             if any(all(problem.matcher.is_consistent(other, one) for one in explained) for other in others):
                 found |= {one.transition_id for one in explained}
