@@ -145,11 +145,11 @@ def test_outliers_count_as_uncovered_once():
 
 
 def test_operators_that_predict_what_holds_by_chance_are_misleading():
-    """Pushing a cleans it. In one of four demonstrations, b becomes clean too, and this is the goal."""
+    """Pushing a cleans it. In five of twenty demonstrations, b becomes clean too, and this is the goal."""
     both = frozenset({CLEAN(A), CLEAN(B)})
     chance = Demonstration((A, B), both, (NONE, both), (PUSH(A),))
-    for count, found in ((2, set()), (3, {(3, 0)})):
-        hypothesis, problem = climbed([*[USUAL] * count, chance])
+    for count, found in ((14, set()), (15, {(index, 0) for index in range(15, 20)})):
+        hypothesis, problem = climbed([*[USUAL] * count, *[chance] * 5])
         assert len(hypothesis.fitted) == 2
         assert misleading_operator_transitions(hypothesis, problem) == found
         assert find_outliers(hypothesis, problem, noisy=False) == set(), "no step is without a purpose"

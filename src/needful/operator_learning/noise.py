@@ -49,6 +49,8 @@ MIN_REPAIRS = 2
 RARE = 0.02
 # An operator that explains at most this share may be a mistake if it is often false in other transitions.
 FEW = 0.25
+# With fewer transitions of a controller, chance cannot be told from a rule.
+ENOUGH = 20
 # With noisy atoms, at most this share of an operator's transitions may lack one of its preconditions.
 NOISE = 0.08
 # If more than this share of all steps has no purpose, a precondition was probably lost because of noise.
@@ -325,7 +327,8 @@ def misleading_operator_transitions(hypothesis: Hypothesis, problem: LearningPro
     for fitted in hypothesis.fitted:
         transitions = problem.transitions.by_controller[fitted.operator.controller.name]
         false = len(problem.validity.of_operator(fitted.operator))
-        if len(fitted.data) <= FEW * len(transitions) and false >= 2 * len(fitted.data):
+        few = len(transitions) >= ENOUGH and len(fitted.data) <= FEW * len(transitions)
+        if few and false >= 2 * len(fitted.data):
             explained = [transition for transition, _ in fitted.data]
             others = (
                 one.operator
