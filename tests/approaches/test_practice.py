@@ -20,7 +20,7 @@ from needful.planning.bilevel import plan
 from workshop_world import POLISH as POLISHING
 from workshop_world import POLISHED, WORDS, demonstrate, execute, task, workshop
 
-# All demonstrated things are red, and nobody shows how to polish.
+# All things in the demonstrations are red, and no demonstration polishes a thing.
 SPOTS = (0.2, 0.4, 0.7)
 DEMOS = tuple(demonstrate(workshop((spot, 1.0, 0.0))) for spot in SPOTS)
 RED = task(workshop((0.3, 1.0, 0.0)))

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from brute_force_learning import PAPER_WITH_PATTERNS_AND_TYPES
 from needful.core.demonstrations import Demonstration
+from needful.operator_learning.doubts import DoubtKind
+from needful.operator_learning.find_doubts import find_doubts
 from needful.operator_learning.hill_climbing import (
     Climb,
     alternate,
@@ -121,6 +123,8 @@ def test_lost_preconditions_are_looked_for_if_many_steps_have_no_purpose():
     assert learned.uncovered == 1
     (stack,) = (one for one in learned.operators if one.controller == STACK)
     assert {str(atom) for atom in stack.add_effects} == {"Rain()"}
+    (doubt,) = (one for one in find_doubts(learned, demos).items if one.kind is DoubtKind.IDLE)
+    assert "unlike its other uses in 1 of 25 steps" in doubt.fact, "the ignored push added an atom"
 
 
 def test_outliers_count_as_uncovered_once():

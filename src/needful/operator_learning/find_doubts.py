@@ -294,31 +294,27 @@ def _purposeless(name: str, steps: Sequence[_ReachedStep], operator: Operator | 
 
 
 def _idle(name: str, steps: Sequence[_ReachedStep], operator: Operator | None) -> Iterator[Doubt]:
+    """Yield doubts about skipped steps: outliers, which add necessary atoms, and steps that add none."""
     skipped = [step for step in steps if step.skipped and not step.purposeless]
-    odd = [step.transition for step in skipped if step.adds]
-    if odd:
-        yield Doubt(
-            DoubtKind.IDLE,
-            None if operator is None else operator.name,
-            name,
-            len(odd),
-            f"{name if operator is None else operator.name} was unlike its other uses in {len(odd)} of "
-            f"{len(steps)} steps, which learning ignored",
-            example(odd[0]),
-            "The recorded atoms may be wrong there.",
-        )
+    outliers = [step.transition for step in skipped if step.adds]
     idle = [step.transition for step in skipped if not step.adds]
-    if idle:
-        yield Doubt(
-            DoubtKind.IDLE,
-            None if operator is None else operator.name,
-            name,
-            len(idle),
-            f"{name if operator is None else operator.name} added no atom in {len(idle)} of {len(steps)} "
-            "steps, which learning skipped",
-            example(idle[0]),
+    shown = name if operator is None else operator.name
+    for found, what, advice in (
+        (
+            outliers,
+            f"was unlike its other uses in {len(outliers)} of {len(steps)} steps, which learning ignored",
+            "The recorded atoms may be wrong there.",
+        ),
+        (
+            idle,
+            f"added no atom in {len(idle)} of {len(steps)} steps, which learning skipped",
             "The actions may be repeated or failed ones, or no predicate describes their effects.",
-        )
+        ),
+    ):
+        if found:
+            about = None if operator is None else operator.name
+            text = f"{shown} {what}"
+            yield Doubt(DoubtKind.IDLE, about, name, len(found), text, example(found[0]), advice)
 
 
 def _added_patterns(
