@@ -14,7 +14,7 @@ from needful.cli.environments import custom_environment
 from needful.cli.options import AsJson, Seed, Timeout
 from needful.core.plans import PlanningResult
 from needful.core.tasks import Task
-from needful.demos.collect import OracleDemonstrator
+from needful.demos.collect import make_demonstrator
 from needful.envs.catalogue import CATALOGUE, CatalogueEntry, Sizes, make_environment
 from needful.envs.checker import check_environment
 from needful.envs.contract import Environment, Split
@@ -96,7 +96,7 @@ def check_env(
 
 def _check(reference: str, tasks: int, seed: int, config: PlanningConfig) -> tuple[Finding, ...]:
     def solve(environment: Environment, task: Task) -> PlanningResult:
-        return OracleDemonstrator(environment, config).demonstrate(task, seed)
+        return make_demonstrator(environment, config).demonstrate(task, seed)
 
     loading = Findings()
     with custom_environment(reference, loading) as environment:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from needful.approaches.base import Learned, LearningConfig, Progress, SilentProgress, learning_summary
@@ -18,9 +18,9 @@ from needful.core.plans import Outcome, PlanningResult
 from needful.core.tasks import Task
 from needful.demos.collect import (
     CollectedDemonstrations,
-    OracleDemonstrator,
     collect_demonstrations,
     collect_replays,
+    make_demonstrator,
 )
 from needful.envs.contract import Environment, Split
 from needful.errors import DemonstrationError, InvalidInputError, LearningTimeoutError
@@ -111,6 +111,10 @@ class RunConfig:
             practice_tasks=practice_tasks,
         )
 
+    def for_environment(self, environment: Environment) -> RunConfig:
+        """Return this configuration with the environment's horizon, unless it has one."""
+        return replace(self, planning=self.planning.with_horizon(environment.horizon))
+
     def practice_tasks(self, environment: Environment) -> tuple[Task, ...]:
         """Return the training tasks without demonstrations that the learner tries to solve itself."""
         count = 0 if self.experiments is None else self.experiments.practice_tasks
@@ -154,7 +158,7 @@ def run(
 
     If a folder is given, each result is written there as soon as it exists.
     """
-    config, progress = config or RunConfig(), progress or SilentProgress()
+    config, progress = (config or RunConfig()).for_environment(environment), progress or SilentProgress()
     identity = config.identity(environment.name)
     start = time.monotonic()
     collected = collect(environment, config, progress)
@@ -193,15 +197,25 @@ def run(
     return RunResult(collected, learned, evaluation, summary)
 
 
-def collect(environment: Environment, config: RunConfig, progress: Progress) -> CollectedDemonstrations:
-    """Let the oracle demonstrate training tasks; raise `DemonstrationError` if it solves none of them."""
+def collect(
+    environment: Environment,
+    config: RunConfig,
+    progress: Progress,
+    planning: PlanningConfig | None = None,
+) -> CollectedDemonstrations:
+    """Let the environment demonstrate training tasks with its oracle model or its scripted policy.
+
+    `planning` holds the settings of the oracle's planner; by default, only the horizon of `config`. Raises
+    `DemonstrationError` if no task is solved.
+    """
     report = progress.stage("Collecting demonstrations", config.demos)
-    demonstrator = OracleDemonstrator(environment)
+    planning = planning or PlanningConfig(horizon=config.planning.horizon)
+    demonstrator = make_demonstrator(environment, planning)
     collected = collect_demonstrations(environment, demonstrator, config.demos, config.seed, report)
     if not collected.demonstrations:
         reasons = sorted({outcome.value.replace("_", " ") for _, outcome in collected.skipped})
         raise DemonstrationError(
-            f"The oracle solved none of {config.demos} training tasks of {environment.name!r}: "
+            f"The demonstrator solved none of {config.demos} training tasks of {environment.name!r}: "
             f"{', '.join(reasons)}. Run `needful check-env` to find the cause."
         )
     return collected
@@ -215,7 +229,7 @@ def solve_tasks(
     solve: Solve,
     environment: Environment,
     count: int,
-    horizon: int,
+    horizon: int | None,
     identity: RunIdentity,
     folder: RunFolder | None = None,
     progress: Progress | None = None,
@@ -241,11 +255,16 @@ def solve_tasks(
 
 
 def evaluate(
-    solve: Solve, environment: Environment, tasks: Sequence[Task], horizon: int, identity: RunIdentity
+    solve: Solve,
+    environment: Environment,
+    tasks: Sequence[Task],
+    horizon: int | None,
+    identity: RunIdentity,
 ) -> Iterator[tuple[RunRecord, PlanningResult]]:
     """Solve each task and execute its plan; yield the record of the task and the planning result.
 
-    A plan that needs more than `horizon` low-level actions counts as failed.
+    A plan that needs more than `horizon` low-level actions counts as failed. None stands for the
+    environment's horizon.
     """
     for index, task in enumerate(tasks):
         start = time.monotonic()
@@ -264,19 +283,20 @@ def planning_seed(seed: int, domain: str, task: int) -> int:
 
 
 def achieves_goal(
-    environment: Environment, task: Task, actions: Sequence[GroundController], horizon: int
+    environment: Environment, task: Task, actions: Sequence[GroundController], horizon: int | None = None
 ) -> bool:
     """Return whether executing the actions from the task's initial state achieves the goal.
 
-    The goal must hold after at most `horizon` low-level actions.
+    The goal must hold after at most `horizon` low-level actions. None stands for the environment's horizon.
     """
+    limit = environment.horizon if horizon is None else horizon
     state, steps = task.initial_state, 0
     for action in actions:
         if task.achieved_in(state):
             break
         execution = environment.execute(state, action)
         steps += execution.steps
-        if execution.steps == 0 or steps > horizon:
+        if execution.steps == 0 or steps > limit:
             return False
         state = execution.state
     return task.achieved_in(state)
