@@ -238,7 +238,14 @@ def collect_replays(
             "Replays need states, but a demonstration has none. Record demonstrations with states."
         )
     usable = [demonstration for demonstration in demonstrations if len(demonstration)]
-    oracle, rng = environment.oracle_model(), rng_for(seed, "replays", environment.name)
+    try:
+        oracle = environment.oracle_model()
+    except NotProvidedError as error:
+        raise NotProvidedError(
+            f"Replays execute operators of an oracle model, and {environment.name!r} has none. "
+            "Use a learner that needs no replays, such as necessary."
+        ) from error
+    rng = rng_for(seed, "replays", environment.name)
     found: list[Demonstration] = []
     for _ in range(MAX_DRAWS_PER_REPLAY * count if usable else 0):
         if len(found) == count:

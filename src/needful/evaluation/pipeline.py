@@ -38,6 +38,7 @@ from needful.planning.bilevel import PlanningConfig
 from needful.policies.graph_policy import PolicyConfig
 from needful.sampler_learning.learn_samplers import SamplerConfig
 from needful.seeding import seed_for
+from needful.storage.demonstrations import demonstrations_digest
 from needful.storage.plans import record_plan
 
 
@@ -121,10 +122,15 @@ class RunConfig:
         indices = range(self.demos, self.demos + count)
         return tuple(environment.task(Split.TRAIN, index, self.seed) for index in indices)
 
-    def identity(self, domain: str) -> RunIdentity:
-        """Return the fields that all records of a run with this configuration share."""
+    def identity(self, domain: str, *recorded: str) -> RunIdentity:
+        """Return the fields that all records of a run with this configuration share.
+
+        `recorded` is the digest of the demonstrations, if they were not collected by the run.
+        """
         configs = (self.demos, self.planning, self.samplers, self.experiments, self.oracle_samplers)
-        return run_identity(domain, self.learner, self.seed, *configs, self.learning_timeout, self.policy)
+        return run_identity(
+            domain, self.learner, self.seed, *configs, self.learning_timeout, self.policy, *recorded
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +159,21 @@ def run(
     config: RunConfig | None = None,
     folder: RunFolder | None = None,
     progress: Progress | None = None,
+    recorded: Demonstrations | None = None,
 ) -> RunResult:
     """Collect demonstrations, learn from them, and solve unseen tasks.
 
-    If a folder is given, each result is written there as soon as it exists.
+    If a folder is given, each result is written there as soon as it exists. If recorded demonstrations are
+    given, none are collected; read them with `read_demonstrations(file).bound_to(environment.vocabulary)`.
     """
     config, progress = (config or RunConfig()).for_environment(environment), progress or SilentProgress()
-    identity = config.identity(environment.name)
+    digest = () if recorded is None else (demonstrations_digest(recorded),)
+    identity = config.identity(environment.name, *digest)
     start = time.monotonic()
-    collected = collect(environment, config, progress)
+    if recorded is None:
+        collected = collect(environment, config, progress)
+    else:
+        collected = CollectedDemonstrations(tuple(recorded), ())
     demonstrations, approach = collected.demonstrations, find_approach(config.learner)
     replays: tuple[Demonstration, ...] = ()
     if approach.replay_count:
