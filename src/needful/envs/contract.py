@@ -120,16 +120,17 @@ class Environment(ABC):
         By default, list the features of all objects as text.
         """
         wanted = {obj for atom in goal for obj in atom.objects}
-        line_height = 72.0 * axes.bbox.height / axes.figure.dpi / len(state.objects)  # in points
+        width, height = (72.0 * length / axes.figure.dpi for length in axes.bbox.size)  # in points
         for number, obj in enumerate(state):
             values = zip(obj.type.features, state[obj], strict=True)
+            line = f"{obj}  {', '.join(f'{feature} {value:.4g}' for feature, value in values)}"
             axes.text(
                 0.02,
                 1.0 - (number + 0.5) / len(state.objects),
-                f"{obj}  {', '.join(f'{feature} {value:.4g}' for feature, value in values)}",
+                line,
                 transform=axes.transAxes,
                 verticalalignment="center",
-                fontsize=min(8.0, 0.8 * line_height),
+                fontsize=min(8.0, 0.8 * height / len(state.objects), 1.5 * width / len(line)),
                 fontweight="bold" if obj in wanted else "normal",
             )
         axes.axis("off")
