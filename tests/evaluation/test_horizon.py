@@ -32,7 +32,7 @@ def test_closed_loops_may_take_as_many_low_level_actions_as_100_controllers() ->
 
 def test_a_given_horizon_also_limits_demonstrations() -> None:
     config = RunConfig(demos=2, tasks=1, planning=PlanningConfig(horizon=50))
-    with pytest.raises(DemonstrationError, match="solved none of 2 training tasks.*: horizon exceeded"):
+    with pytest.raises(DemonstrationError, match=r"solved none of 2 training tasks.*: horizon exceeded"):
         run(SlowWalk(), config)
 
 
