@@ -33,7 +33,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_written_files(written: Path) -> None:
     files = {"README.md", "cup_stacking.py", "test_cup_stacking.py"}
-    source = written.parent.name.rstrip("0")
+    source = written.parent.name.rstrip("0123456789")
     assert set(files_below(written)) == files | (
         {"cup_stacking_recordings.py"} if source == "file" else set()
     )

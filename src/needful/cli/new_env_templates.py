@@ -181,12 +181,14 @@ SCRIPT = '''\
         self, task: Task, rng: np.random.Generator
     ) -> Generator[GroundController, State, None]:
         """Yield actions that solve a task; each `yield` returns the state after it."""
-        robot, state = ROBOT("robot"), task.initial_state
+        robot = ROBOT("robot")
         for (lamp,) in sorted(atom.objects for atom in task.goal):
-            if not NEAR.holds(state, (robot, lamp)):
+            near = False
+            while not near:
                 offset = rng.uniform(-REACH, REACH)
                 state = yield GO_TO(robot, lamp, parameters=(offset,))
-            state = yield SWITCH_ON(robot, lamp)
+                near = NEAR.holds(state, (robot, lamp))
+            yield SWITCH_ON(robot, lamp)
 
 '''
 
