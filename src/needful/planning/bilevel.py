@@ -33,7 +33,7 @@ from needful.seeding import rng_for, seed_for
 
 # In the first round of refinement, each step of an abstract plan may draw this many times `samples_per_step`
 # samples on average. Each further round allows twice as many. The last round ends planning.
-FIRST_ROUND = 10
+FIRST_ROUND = 2
 MAX_ROUNDS = 5
 
 # A function that takes an abstract plan, the initial abstract state and the goal. It returns the plan's
