@@ -65,6 +65,7 @@ class RunRecord:
         versions: versions of the packages that the result depends on.
         config_hash: identifies the configuration of the run.
         objects: the number of objects in the task, 0 if unknown.
+        suspects: one sentence per ground operator whose controller ran without reaching its subgoal.
     """
 
     domain: str
@@ -84,6 +85,7 @@ class RunRecord:
     versions: Mapping[str, str]
     config_hash: str
     objects: int = 0
+    suspects: tuple[str, ...] = ()
 
     @property
     def solved(self) -> bool:
@@ -91,14 +93,18 @@ class RunRecord:
         return self.outcome == Outcome.SOLVED.value
 
     def to_json(self) -> str:
-        """Return the record as one line of JSON."""
-        return json.dumps(asdict(self), sort_keys=True)
+        """Return the record as one line of JSON; without suspects, their field is left out."""
+        content = asdict(self)
+        if not self.suspects:
+            del content["suspects"]
+        return json.dumps(content, sort_keys=True)
 
     @classmethod
     def from_json(cls, line: Field) -> RunRecord:
         """Return the record in a parsed JSON line; an invalid value raises an error with its position."""
-        needed = [name for name in cls.__dataclass_fields__ if name != "objects"]
-        found = line.record(*needed, optional=("objects",))
+        optional = ("objects", "suspects")
+        needed = [name for name in cls.__dataclass_fields__ if name not in optional]
+        found = line.record(*needed, optional=optional)
         failure = found["failure"]
         return cls(
             domain=found["domain"].name(),
@@ -118,6 +124,7 @@ class RunRecord:
             versions={name: value.text() for name, value in found["versions"].entries().items()},
             config_hash=found["config_hash"].text(),
             objects=found["objects"].integer() if "objects" in found else 0,
+            suspects=tuple(one.text() for one in found["suspects"].items()) if "suspects" in found else (),
         )
 
 
@@ -189,6 +196,7 @@ def make_record(
         versions=identity.versions,
         config_hash=identity.config_hash,
         objects=objects,
+        suspects=tuple(map(str, result.suspects)),
     )
 
 
