@@ -3,6 +3,7 @@
     NeedfulError                   anything this package raises on purpose
     ├── InvalidInputError          an argument, option or file cannot be used
     │   ├── UnknownNameError       a name is not among the known names; suggests the nearest
+    │   ├── MissingExtraError      an optional dependency is not installed; also a ModuleNotFoundError
     │   ├── DemonstrationError     a demonstration or a file of demonstrations is invalid
     │   ├── ModelError             a model directory is incomplete or corrupt
     │   ├── ResultsError           a results file is missing, damaged or has another version
@@ -18,7 +19,8 @@ Expected failures of planning are values (`PlanningResult.outcome`), not errors.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,6 +46,10 @@ class UnknownNameError(InvalidInputError):
         hint = f" Did you mean {self.nearest!r}?" if self.nearest else ""
         listed = ", ".join(self.known) if self.known else "none"
         super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {listed}. {remedy}".rstrip())
+
+
+class MissingExtraError(InvalidInputError, ModuleNotFoundError):
+    """A package is not installed that belongs to an extra, a group of optional dependencies."""
 
 
 class DemonstrationError(InvalidInputError):
@@ -105,9 +111,23 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
 
 
 def install_command(extra: str) -> str:
-    """Return the shell command that installs `extra`, a group of optional dependencies of this package.
+    """Return the shell command that installs `extra`, a group of optional dependencies of this package."""
+    return f"pip install 'needful[{extra}]'"
 
-    The command uses constraints.txt. Without this file, pip would install gigabytes of GPU packages for
-    torch.
+
+@contextmanager
+def importing_extra(extra: str, feature: str, alternative: str = "") -> Iterator[None]:
+    """Raise `MissingExtraError` if an import inside the `with` block fails.
+
+    `feature` is the part of this package that needs the import. `alternative` describes how to do without,
+    and starts with a comma.
     """
-    return f"pip install -c constraints.txt '.[{extra}]'"
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] == "needful":
+            raise
+        raise MissingExtraError(
+            f"{feature} needs {error.name}, which is not installed. "
+            f"Install it: {install_command(extra)}{alternative}."
+        ) from error
