@@ -49,7 +49,17 @@ class UnknownNameError(InvalidInputError):
 
 
 class MissingExtraError(InvalidInputError, ModuleNotFoundError):
-    """A package is not installed that belongs to an extra, a group of optional dependencies."""
+    """A package is not installed that belongs to an extra, a group of optional dependencies.
+
+    `feature` is the part of `needful` that needs the package. `alternative` describes how to do without it,
+    and starts with a comma.
+    """
+
+    def __init__(self, feature: str, package: str, extra: str, alternative: str = "") -> None:
+        super().__init__(
+            f"{feature} needs {package}, which is not installed. "
+            f"Install it: {install_command(extra)}{alternative}."
+        )
 
 
 class DemonstrationError(InvalidInputError):
@@ -117,17 +127,11 @@ def install_command(extra: str) -> str:
 
 @contextmanager
 def importing_extra(extra: str, feature: str, alternative: str = "") -> Iterator[None]:
-    """Raise `MissingExtraError` if an import inside the `with` block fails.
-
-    `feature` is the part of this package that needs the import. `alternative` describes how to do without,
-    and starts with a comma.
-    """
+    """Raise `MissingExtraError` if an import inside the `with` block fails."""
     try:
         yield
     except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] == "needful":
+        package = str(error.name).split(".")[0]
+        if package == "needful":
             raise
-        raise MissingExtraError(
-            f"{feature} needs {error.name}, which is not installed. "
-            f"Install it: {install_command(extra)}{alternative}."
-        ) from error
+        raise MissingExtraError(feature, package, extra, alternative) from error

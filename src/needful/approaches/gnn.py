@@ -59,7 +59,7 @@ class GnnApproach:
         self, vocabulary: Vocabulary, demonstrations: Demonstrations, config: LearningConfig = DEFAULTS
     ) -> LearnedPolicy:
         """Train a policy on demonstrations; they must contain states, not only atoms."""
-        with importing_extra("gnn", f"Training with the learner {self.name!r}"):
+        with importing_extra("gnn", f"The learner {self.name!r}"):
             from needful.policies.training import train_policy  # imports torch, which takes seconds
         deadline = Deadline.after(config.timeout)
         report = config.progress.stage("Training a policy", config.policy.epochs)
