@@ -6,6 +6,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from typing import Any
 
@@ -152,10 +153,12 @@ def run_identity(domain: str, learner: str, seed: int, *configs: object) -> RunI
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the packages that results depend on."""
-    from importlib.metadata import version  # slow to import
+    """Return the versions of the packages that results depend on; torch is listed if it is installed."""
+    from importlib.metadata import PackageNotFoundError, version  # slow to import
 
-    packages = {name: version(name) for name in ("needful", "numpy", "torch")}
+    packages = {name: version(name) for name in ("needful", "numpy")}
+    with suppress(PackageNotFoundError):
+        packages["torch"] = version("torch")
     return {"python": platform.python_version(), **packages}
 
 
