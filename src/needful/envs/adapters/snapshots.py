@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 from needful.core.controllers import GroundController, Parameters
 from needful.core.objects import Object
 from needful.core.state import State
-from needful.envs.contract import Environment
+from needful.envs.contract import MAX_STEPS, Environment
 from needful.errors import EnvironmentFailure, InvalidInputError, UnknownNameError
 
 # A controller's name instead of the controller: controllers may hold functions, which cannot be pickled.
@@ -112,6 +112,8 @@ class SnapshotEnvironment(Environment):
         cache_size: how many snapshots to keep. Initial states are counted separately.
     """
 
+    # As for other environments, 100 controllers; here each may take many low-level actions.
+    horizon: int = 100 * MAX_STEPS
     tolerance: float = 0.0
     cache_size: int = 256
 
@@ -251,6 +253,8 @@ class SnapshotEnvironment(Environment):
     def _arrive(self, history: History) -> None:
         """Save a snapshot of the simulator, which is at the end of a history."""
         session = self._session
+        if session.longest_known(history) == history:
+            return  # keep the first snapshot: this one may differ by the tolerance
         session.count(saves=1)
         session.live.history = history
         for token in session.keep(history, self.save(), self.cache_size):
@@ -335,7 +339,8 @@ class _Session:
         kept = self._kept(history)
         replaced = [kept.pop(history)] if history in kept else []
         kept[history] = token
-        while len(kept) > capacity:
+        # Keep the snapshot of one initial state in any case, so that replays need no reset.
+        while len(kept) > (capacity if history.actions else max(1, capacity)):
             replaced.append(kept.popitem(last=False)[1])
         return replaced
 
