@@ -98,19 +98,21 @@ class StackingBlocks(PyBulletEnvironment):
         return bodies
 
     def arrange(self, start: Sequence[Sequence[float]]) -> None:
-        """Put each block at its position, and wait until all blocks rest."""
+        """Put each block at its position or into the gripper, and wait until all blocks rest."""
         client, bodies = self.simulator.client, self.simulator.bodies
         for joint, angle in enumerate(HOME):
             client.resetJointState(bodies["arm"], joint, angle)
-        for number, position in enumerate(start):
-            client.resetBasePositionAndOrientation(bodies[f"block{number}"], position, (0, 0, 0, 1))
+        for number, (x, y, z, held) in enumerate(start):
+            if held > 0.5:
+                x, y, z = np.subtract(self._gripper(), (0.0, 0.0, SIZE / 2))
+            client.resetBasePositionAndOrientation(bodies[f"block{number}"], (x, y, z), (0, 0, 0, 1))
+            if held > 0.5:
+                self.simulator.attach(bodies["arm"], LAST_LINK, bodies[f"block{number}"])
         self._hold_still(60)
 
     def start_of(self, state: State) -> Hashable:
-        """Return the positions of the blocks, if the arm holds none."""
-        if not _hand_empty(state, (KUKA,)):
-            return super().start_of(state)
-        return tuple(state[block][:3] for block in state.of_type(BLOCK))
+        """Return the features of the blocks, from which `arrange` sets up the physics."""
+        return tuple(state[block] for block in state.of_type(BLOCK))
 
     def observe(self) -> State:
         """Return the positions of the gripper and of the blocks."""
@@ -216,7 +218,7 @@ class StackingBlocks(PyBulletEnvironment):
         heights = ((2, 2), (3, 1), (2, 1, 1))[index % 3] if split is Split.TRAIN else (3, 2, 1)
         count, places = sum(heights), _free_places(len(heights), (), rng)
         positions = [
-            (float(x), float(y), SIZE * (level + 0.5))
+            (float(x), float(y), SIZE * (level + 0.5), 0.0)
             for (x, y), height in zip(places, heights, strict=True)
             for level in range(height)
         ]

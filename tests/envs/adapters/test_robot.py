@@ -7,7 +7,6 @@ import pytest
 from hidden_velocity import MARK, PAST, PUCK, PUSH, SlidingPuck
 from needful import (
     EnvironmentFailure,
-    InvalidInputError,
     PlanningConfig,
     State,
     Task,
@@ -80,9 +79,3 @@ def test_every_controller_needs_a_skill() -> None:
     fake = FakeRobot()
     with pytest.raises(UnknownNameError, match="Wait"):
         Robot(PuckAtRest(), fake.sense, {"Push": fake.push})
-
-
-def test_an_environment_that_cannot_start_from_observations_is_an_error() -> None:
-    fake = FakeRobot()
-    with pytest.raises(InvalidInputError, match="start_of"):
-        Robot(SlidingPuck(), fake.sense, fake.skills()).observe()

@@ -91,6 +91,18 @@ def test_restored_states_of_pybullet_continue_as_before(load: Load) -> None:
         assert again.state.allclose(execution.state, environment.tolerance)
 
 
+def test_the_arm_plans_from_features_of_a_held_block(load: Load) -> None:
+    example = load("stacking_blocks")
+    environment = example.StackingBlocks()
+    state = environment.tasks("train", 1, SEED)[0].initial_state
+    block = next(one for one in state.of_type(example.BLOCK) if example.CLEAR.holds(state, (one,)))
+    held = environment.simulate(state, example.PICK(example.KUKA, block, parameters=(0.0, 0.0)))
+    observed = held.replace({})  # a camera sees features, and has no snapshot
+    after = environment.simulate(observed, example.PUT_DOWN(example.KUKA, block, parameters=(0.5, 0.0)))
+    assert example.HAND_EMPTY.holds(after, (example.KUKA,))
+    assert example.ON_TABLE.holds(after, (block,))
+
+
 def _random_actions(example: Any, state: needful.State, rng: np.random.Generator) -> list[Any]:
     """Return actions that lift blocks, drop them on others off their centres, and push piles over."""
     blocks = state.of_type(example.BLOCK)

@@ -9,7 +9,6 @@ from typing import TypeAlias
 from needful.core.controllers import Execution, GroundController, Parameters
 from needful.core.objects import Object
 from needful.core.state import State
-from needful.envs.adapters.snapshots import SnapshotEnvironment
 from needful.envs.contract import Environment
 from needful.errors import EnvironmentFailure, UnknownNameError
 
@@ -24,8 +23,8 @@ class Robot:
     agent plans in `environment`, whose simulator starts from the observed state.
 
     Attributes:
-        environment: the environment in which to plan. If it is a `SnapshotEnvironment`, its `start_of` must
-            set up the simulator from an observed state.
+        environment: the environment in which to plan. If it is a `SnapshotEnvironment`, it needs a method
+            `start_of`, which sets up the simulator from an observed state.
         sense: returns the current state of the world, from cameras and encoders.
         skills: for each controller, by name, a function that executes it with the given objects and
             parameters and returns when it has finished. It may raise `EnvironmentFailure`.
@@ -43,11 +42,8 @@ class Robot:
                 )
 
     def observe(self) -> State:
-        """Return the current state of the world, in a form from which the environment can plan."""
-        state = self.sense()
-        if isinstance(self.environment, SnapshotEnvironment):
-            self.environment.start_of(state)
-        return state
+        """Return the current state of the world."""
+        return self.sense()
 
     def act(self, action: GroundController) -> Execution:
         """Execute an action on the robot; return the state that is observed after it."""
