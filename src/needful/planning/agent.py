@@ -1,0 +1,445 @@
+"""Closed-loop execution: plan, execute one controller, observe, and decide how to go on.
+
+After each controller, the agent compares what it observes with the necessary atoms of its plan. The
+necessary atoms α_i must hold before step i, so that the remaining steps reach the goal. If α_i holds at a
+later or an earlier point of the plan than expected, the agent continues from that point. It plans again only
+if this fails.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from enum import Enum
+from typing import Protocol
+
+import numpy as np
+
+from needful.core.atoms import AbstractState, GroundAtom
+from needful.core.controllers import Execute, Execution, GroundController
+from needful.core.model import PlanningModel
+from needful.core.objects import counted, short_repr
+from needful.core.operators import GroundOperator
+from needful.core.plans import (
+    AbstractPlan,
+    Failure,
+    Outcome,
+    PlanningResult,
+    SearchStatistics,
+    necessary_atoms,
+)
+from needful.core.state import State
+from needful.core.tasks import Task
+from needful.errors import check_at_least_one
+from needful.planning.bilevel import PlanningConfig, plan
+from needful.planning.budget import Budget, Clock
+from needful.planning.refinement import Refinement, RefinementLimits, refine
+from needful.seeding import rng_for, seed_for
+
+
+class World(Protocol):
+    """The world in which an agent acts: a robot, or a simulation of one."""
+
+    def observe(self) -> State:
+        """Return a reading of the current state; readings may be noisy."""
+        ...
+
+    def act(self, action: GroundController) -> Execution:
+        """Execute a controller; the result contains a reading of the state after it."""
+        ...
+
+
+class Decision(Enum):
+    """What the agent decides after an observation."""
+
+    PLAN = "plan"
+    CONTINUE = "continue"
+    JUMP_AHEAD = "jump_ahead"
+    RESAMPLE = "resample"
+    REPAIR = "repair"
+    REPLAN = "replan"
+    FINISH = "finish"
+    GIVE_UP = "give_up"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentConfig:
+    """The settings and limits of an agent.
+
+    Attributes:
+        planning: the settings of planning. `timeout` limits the seconds of all planning for one task, not
+            counting the time in which the world acts. `horizon` limits the low-level actions in the world.
+        max_controllers: how many controllers the agent executes at most.
+        max_replans: how many times the agent plans from scratch after the first plan.
+        max_misses: how many times in a row the agent falls back to an earlier step of its plan. After
+            that it plans from scratch.
+        readings: how many readings make one observation. The observation is the median of each feature.
+            If the first two readings are equal, they are the observation.
+    """
+
+    planning: PlanningConfig = field(default_factory=PlanningConfig)
+    max_controllers: int = 100
+    max_replans: int = 20
+    max_misses: int = 5
+    readings: int = 15
+
+    def __post_init__(self) -> None:
+        check_at_least_one(
+            max_controllers=self.max_controllers, max_misses=self.max_misses, readings=self.readings
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AgentEvent:
+    """A decision of the agent.
+
+    Attributes:
+        step: how many controllers were executed before the decision.
+        executed: the controller that was executed last; None before the first one.
+        decision: what the agent decided.
+        reason: the reason in words.
+        missing: the atoms that the plan expected at this point and that did not hold.
+    """
+
+    step: int
+    executed: GroundController | None
+    decision: Decision
+    reason: str
+    missing: tuple[GroundAtom, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.step}. {self.decision.value.replace('_', ' ')}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AgentResult:
+    """The result of one task.
+
+    Attributes:
+        outcome: `SOLVED` if the goal holds in the last observation, else why the agent gave up.
+        actions: the executed controllers.
+        states: the first observation, and the observation after each controller.
+        steps: the ground operator that each executed controller belongs to.
+        events: all decisions in order.
+        replans: how many times the agent planned from scratch after the first plan.
+        seconds: the time in which the agent planned and decided; the time of the world does not count.
+        failure: why the agent gave up; None if the outcome is `SOLVED`.
+        statistics: counters and times of all planning for the task.
+    """
+
+    outcome: Outcome
+    actions: tuple[GroundController, ...]
+    states: tuple[State, ...]
+    steps: AbstractPlan
+    events: tuple[AgentEvent, ...]
+    replans: int
+    seconds: float
+    failure: Failure | None
+    statistics: SearchStatistics
+
+    def __repr__(self) -> str:
+        replans = f"{self.replans} replan{'' if self.replans == 1 else 's'}"
+        return short_repr(self, self.outcome.value, counted(self.actions, "action"), replans)
+
+    @property
+    def solved(self) -> bool:
+        """Whether the goal holds in the last observation."""
+        return self.outcome is Outcome.SOLVED
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """Solves tasks in a world by closed-loop execution.
+
+    Attributes:
+        model: the operators and samplers to plan with; see `needful.plan`.
+        execute: simulates a controller; used for planning only.
+        config: settings and limits.
+    """
+
+    model: PlanningModel
+    execute: Execute
+    config: AgentConfig = field(default_factory=AgentConfig)
+
+    def run(self, task: Task, world: World, seed: int = 0, clock: Clock = time.monotonic) -> AgentResult:
+        """Act in the world until the goal of the task holds or a limit is reached.
+
+        The first plan is the plan of `needful.plan` with the same seed. If readings are exact and each
+        controller does what the simulator predicts, exactly this plan is executed. The initial state of
+        the task is not used: the agent starts from what it observes. Unless time runs out, the decisions
+        depend only on the arguments and on the world.
+        """
+        return _Episode(self, task, world, seed, clock).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """A refined plan: step i executes `actions[i]` and is predicted to lead to `states[i + 1]`."""
+
+    steps: AbstractPlan
+    actions: tuple[GroundController, ...]
+    states: tuple[State, ...]
+    necessary: tuple[AbstractState, ...]
+
+    def violated(self, point: int, state: State) -> tuple[GroundAtom, ...]:
+        """Return the necessary atoms before step `point` that do not hold, in order.
+
+        If they all hold, return the negative preconditions of this step that hold.
+        """
+        missing = [atom for atom in self.necessary[point] if not atom.holds(state)]
+        if not missing and point < len(self.steps):
+            missing = [atom for atom in self.steps[point].negative_preconditions if atom.holds(state)]
+        return tuple(sorted(missing))
+
+    def with_action(self, point: int, action: GroundController) -> _Course:
+        """Return this course with another action for one step; the states after it are unknown."""
+        actions = (*self.actions[:point], action, *self.actions[point + 1 :])
+        return replace(self, actions=actions)
+
+
+class _Episode:
+    """One call of `Agent.run`: the plan that the agent follows, and the log."""
+
+    def __init__(self, agent: Agent, task: Task, world: World, seed: int, clock: Clock) -> None:
+        self.agent, self.config, self.task, self.world, self.seed = agent, agent.config, task, world, seed
+        self.clock, self.started = clock, clock()
+        self.seconds_in_world = 0.0
+        self.course: _Course | None = None
+        self.position = 0  # the step of the course to execute next, if all goes well
+        self.misses = 0  # how many times in a row the agent fell back
+        self.plans, self.refinements, self.low_level_actions = 0, 0, 0
+        self.actions: list[GroundController] = []
+        self.steps: list[GroundOperator] = []
+        self.events: list[AgentEvent] = []
+        self.statistics = SearchStatistics()
+        self.states = [self._observe()]
+
+    def run(self) -> AgentResult:
+        while True:
+            if self.task.achieved_in(self.states[-1]):
+                self._log(Decision.FINISH, "The goal holds.")
+                return self._result(None)
+            failure = self._limit_reached() or self._choose()
+            if failure is not None:
+                self._log(Decision.GIVE_UP, failure.detail, failure.missing)
+                return self._result(failure)
+            assert self.course is not None
+            self._act(self.course.actions[self.position], self.course.steps[self.position])
+
+    def _act(self, action: GroundController, step: GroundOperator) -> None:
+        started = self.clock()
+        execution = self.world.act(action)
+        self.seconds_in_world += self.clock() - started
+        self.low_level_actions += execution.steps
+        self.position += 1
+        self.actions.append(action)
+        self.steps.append(step)
+        self.states.append(self._observe())
+
+    def _observe(self) -> State:
+        """Return the median of several readings, or the first one if the second one equals it."""
+        started = self.clock()
+        readings = [self.world.observe()]
+        while len(readings) < self.config.readings:
+            readings.append(self.world.observe())
+            if len(readings) == 2 and readings[0] == readings[1]:
+                break
+        self.seconds_in_world += self.clock() - started
+        return readings[0] if readings[0] == readings[-1] else _median(readings)
+
+    def _choose(self) -> Failure | None:
+        """Choose the next action: set `course` and `position`; return a failure if there is no action."""
+        state = self.states[-1]
+        if self.course is None:
+            return self._plan(Decision.PLAN, "There is no plan yet.")
+        if state == self.course.states[self.position]:
+            self._log(Decision.CONTINUE, f"{self.steps[-1]} had the predicted result.")
+            self.misses = 0
+            return None
+        missing = self.course.violated(self.position, state)
+        if self._jump_ahead(state, missing) or (not missing and self._continue(state)):
+            self.misses = 0
+            return None
+        self.misses += 1
+        if self.misses > self.config.max_misses:
+            reason = f"{self.steps[-1]} missed its subgoal {self.misses} times in a row."
+            return self._plan(Decision.REPLAN, reason, missing)
+        if self._fall_back(state, missing):
+            return None
+        reason = f"The plan cannot continue in the state after {self.steps[-1]}."
+        return self._plan(Decision.REPLAN, reason, missing)
+
+    def _jump_ahead(self, state: State, missing: tuple[GroundAtom, ...]) -> bool:
+        """Jump to the latest step after the expected one from which the rest of the plan works."""
+        assert self.course is not None
+        for point in reversed(range(self.position + 1, len(self.course.steps))):
+            if not self.course.violated(point, state) and self._works(point, state):
+                step = self.course.steps[point]
+                self._log(Decision.JUMP_AHEAD, f"The rest of the plan works from {step} on.", missing)
+                self.position = point
+                return True
+        return False
+
+    def _continue(self, state: State) -> bool:
+        """Continue with the expected step.
+
+        The parameters of its action were chosen for the predicted state. They are sampled again if the
+        action does not reach the subgoal from the observed state.
+        """
+        assert self.course is not None
+        step = self.course.steps[self.position]
+        if self._works(self.position, state, self.position + 1):
+            self._log(Decision.CONTINUE, f"The atoms that {step} and later steps need hold.")
+            return True
+        return self._resample(self.position, state, f"The parameters of {step} do not fit the observed state.")
+
+    def _fall_back(self, state: State, missing: tuple[GroundAtom, ...]) -> bool:
+        """Return to the latest earlier step whose necessary atoms hold.
+
+        If this is the last executed step, only its parameters are sampled again. Otherwise, or if this
+        fails, all steps from there on are refined again.
+        """
+        assert self.course is not None
+        earlier = reversed(range(self.position))
+        point = next((one for one in earlier if not self.course.violated(one, state)), None)
+        if point is None:
+            return False
+        if missing and point == self.position - 1:
+            reason = f"{self.course.steps[point]} missed its subgoal and can be tried again."
+            if self._resample(point, state, reason, missing):
+                return True
+        steps = self.course.steps[point:]
+        found = self._refine(steps, self.course.necessary[point:], state)
+        if found.failure is not None:
+            return False
+        self._log(Decision.REPAIR, f"The plan is refined again from {steps[0]} on.", missing)
+        self._follow(steps, found.actions, found.states)
+        return True
+
+    def _resample(
+        self, point: int, state: State, reason: str, missing: tuple[GroundAtom, ...] = ()
+    ) -> bool:
+        """Sample the parameters of one step again; return whether it then reaches its subgoal."""
+        assert self.course is not None
+        course = self.course
+        found = self._refine(course.steps[point : point + 1], course.necessary[point : point + 2], state)
+        if found.failure is not None or course.violated(point + 1, found.states[-1]):
+            return False
+        self._log(Decision.RESAMPLE, reason, missing)
+        self.course, self.position = course.with_action(point, found.actions[0]), point
+        return True
+
+    def _works(self, point: int, state: State, end: int | None = None) -> bool:
+        """Return whether the actions from step `point` until step `end` reach their subgoals in simulation."""
+        assert self.course is not None
+        for index in range(point, len(self.course.steps) if end is None else end):
+            action = self.course.actions[index]
+            if not action.initiable(state):
+                return False
+            execution = self.agent.execute(state, action)
+            state = execution.state
+            if execution.steps == 0 or self.course.violated(index + 1, state):
+                return False
+        return True
+
+    def _refine(self, steps: AbstractPlan, subgoals: Sequence[AbstractState], state: State) -> Refinement:
+        started, planning = self.clock(), self.config.planning
+        budget = Budget.seconds(self._seconds_left(), clock=self.clock)
+        limits = RefinementLimits(planning.samples_per_step, self._low_level_actions_left(), budget)
+        rng = rng_for(self.seed, "agent refinement", self.refinements)
+        self.refinements += 1
+        found = refine(steps, subgoals, state, self.agent.model.samplers, self.agent.execute, limits, rng)
+        self.statistics.samples += found.samples
+        self.statistics.seconds_refinement += self.clock() - started
+        return found
+
+    def _plan(
+        self, decision: Decision, reason: str, missing: tuple[GroundAtom, ...] = ()
+    ) -> Failure | None:
+        """Plan from scratch, up to the limits; after a failed attempt, plan from a new observation."""
+        while True:
+            if self.plans > self.config.max_replans:
+                detail = f"The limit of {self.config.max_replans} replans is reached. {reason}"
+                return self._failure(Outcome.SUBGOAL_MISSED, detail, missing)
+            if self._seconds_left() <= 0:
+                return self._failure(Outcome.TIMEOUT, f"Planning time ran out. {reason}", missing)
+            self._log(decision, reason, missing)
+            state = self.states[-1]
+            seed = seed_for(self.seed, "replan", self.plans) if self.plans else self.seed
+            self.plans += 1
+            planning = replace(
+                self.config.planning,
+                timeout=self._seconds_left(),
+                horizon=self._low_level_actions_left(),
+            )
+            task = Task(state, self.task.goal)
+            result = plan(task, self.agent.model, self.agent.execute, planning, seed, self.clock)
+            _add(self.statistics, result.statistics)
+            if result.solved:
+                self.misses = 0
+                self._follow(result.abstract_plan, result.actions, result.states)
+                return None
+            detail = result.failure.detail if result.failure else result.outcome.value.replace("_", " ")
+            self.states[-1] = self._observe()
+            if result.outcome is Outcome.NO_ABSTRACT_PLAN and self.states[-1] == state:
+                return result.failure or self._failure(result.outcome, "No abstract plan reaches the goal.")
+            decision, reason = Decision.REPLAN, f"No plan was found: {detail}"
+            missing = result.failure.missing if result.failure else ()
+
+    def _follow(
+        self, steps: AbstractPlan, actions: tuple[GroundController, ...], states: tuple[State, ...]
+    ) -> None:
+        self.course = _Course(steps, actions, states, necessary_atoms(steps, self.task.goal))
+        self.position = 0
+
+    def _limit_reached(self) -> Failure | None:
+        if len(self.actions) >= self.config.max_controllers:
+            detail = f"The limit of {self.config.max_controllers} controllers is reached."
+            return self._failure(Outcome.HORIZON_EXCEEDED, detail)
+        if self._low_level_actions_left() < 1:
+            detail = f"The horizon of {self.config.planning.horizon} low-level actions is reached."
+            return self._failure(Outcome.HORIZON_EXCEEDED, detail)
+        return None
+
+    def _failure(
+        self, outcome: Outcome, detail: str, missing: tuple[GroundAtom, ...] = ()
+    ) -> Failure:
+        return Failure(len(self.actions), None, outcome, missing, detail)
+
+    def _low_level_actions_left(self) -> int:
+        return self.config.planning.horizon - self.low_level_actions
+
+    def _seconds(self) -> float:
+        return self.clock() - self.started - self.seconds_in_world
+
+    def _seconds_left(self) -> float:
+        return self.config.planning.timeout - self._seconds()
+
+    def _log(self, decision: Decision, reason: str, missing: tuple[GroundAtom, ...] = ()) -> None:
+        executed = self.actions[-1] if self.actions else None
+        self.events.append(AgentEvent(len(self.actions), executed, decision, reason, missing))
+
+    def _result(self, failure: Failure | None) -> AgentResult:
+        return AgentResult(
+            Outcome.SOLVED if failure is None else failure.outcome,
+            tuple(self.actions),
+            tuple(self.states),
+            tuple(self.steps),
+            tuple(self.events),
+            max(0, self.plans - 1),
+            self._seconds(),
+            failure,
+            self.statistics,
+        )
+
+
+def _median(readings: Sequence[State]) -> State:
+    """Return the state with the median of each feature over several readings of the same objects."""
+    objects = readings[0].objects
+    return State({obj: np.median([state[obj] for state in readings], axis=0) for obj in objects})
+
+
+def _add(total: SearchStatistics, one: SearchStatistics) -> None:
+    for counter in fields(SearchStatistics):
+        setattr(total, counter.name, getattr(total, counter.name) + getattr(one, counter.name))
