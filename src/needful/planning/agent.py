@@ -37,6 +37,10 @@ from needful.planning.budget import Budget, Clock
 from needful.planning.refinement import Refinement, RefinementLimits, refine
 from needful.seeding import rng_for, seed_for
 
+# The share of the remaining planning time that an attempt to repair a plan may take. The rest is kept for
+# planning from scratch.
+REFINEMENT_SHARE = 0.25
+
 
 class World(Protocol):
     """The world in which an agent acts: a robot, or a simulation of one."""
@@ -192,11 +196,6 @@ class _Course:
             missing = [atom for atom in self.steps[point].negative_preconditions if atom.holds(state)]
         return tuple(sorted(missing))
 
-    def with_action(self, point: int, action: GroundController) -> _Course:
-        """Return this course with another action for one step; the states after it are unknown."""
-        actions = (*self.actions[:point], action, *self.actions[point + 1 :])
-        return replace(self, actions=actions)
-
 
 class _Episode:
     """One call of `Agent.run`: the plan that the agent follows, and the log."""
@@ -274,78 +273,83 @@ class _Episode:
         """Jump to the latest step after the expected one from which the rest of the plan works."""
         assert self.course is not None
         for point in reversed(range(self.position + 1, len(self.course.steps))):
-            if not self.course.violated(point, state) and self._works(point, state):
-                step = self.course.steps[point]
+            if not self.course.violated(point, state) and self._follow_rest(point, [state]):
+                step = self.course.steps[0]
                 self._log(Decision.JUMP_AHEAD, f"The rest of the plan works from {step} on.", missing)
-                self.position = point
                 return True
         return False
 
     def _continue(self, state: State) -> bool:
-        """Continue with the expected step.
+        """Continue with the expected step, whose necessary atoms hold in the observed state.
 
-        The parameters of its action were chosen for the predicted state. They are sampled again if the
-        action does not reach the subgoal from the observed state.
+        The parameters of the plan were chosen for the predicted states. They are kept if they also reach
+        all subgoals from the observed state.
         """
         assert self.course is not None
-        step = self.course.steps[self.position]
-        if self._works(self.position, state, self.position + 1):
+        if self._follow_rest(self.position, [state]):
+            step = self.course.steps[0]
             self._log(Decision.CONTINUE, f"The atoms that {step} and later steps need hold.")
             return True
-        return self._resample(self.position, state, f"The parameters of {step} do not fit the observed state.")
+        step = self.course.steps[self.position]
+        return self._try_again(self.position, state, f"The parameters of {step} do not fit the observed state.")
 
     def _fall_back(self, state: State, missing: tuple[GroundAtom, ...]) -> bool:
-        """Return to the latest earlier step whose necessary atoms hold.
-
-        If this is the last executed step, only its parameters are sampled again. Otherwise, or if this
-        fails, all steps from there on are refined again.
-        """
+        """Return to the latest step before the expected one whose necessary atoms hold."""
         assert self.course is not None
         earlier = reversed(range(self.position))
         point = next((one for one in earlier if not self.course.violated(one, state)), None)
         if point is None:
             return False
-        if missing and point == self.position - 1:
-            reason = f"{self.course.steps[point]} missed its subgoal and can be tried again."
-            if self._resample(point, state, reason, missing):
-                return True
-        steps = self.course.steps[point:]
-        found = self._refine(steps, self.course.necessary[point:], state)
+        step = self.course.steps[point]
+        return self._try_again(point, state, f"{step} missed its subgoal and can be tried again.", missing)
+
+    def _try_again(
+        self, point: int, state: State, reason: str, missing: tuple[GroundAtom, ...] = ()
+    ) -> bool:
+        """Sample the parameters of step `point` again, or of all steps from there on.
+
+        Returns whether the rest of the plan then works in simulation.
+        """
+        assert self.course is not None
+        steps, subgoals = self.course.steps[point:], self.course.necessary[point:]
+        found = self._refine(steps[:1], subgoals[:2], state)
+        if found.failure is None and self._follow_rest(point + 1, list(found.states), found.actions):
+            self._log(Decision.RESAMPLE, reason, missing)
+            return True
+        found = self._refine(steps, subgoals, state)
         if found.failure is not None:
             return False
         self._log(Decision.REPAIR, f"The plan is refined again from {steps[0]} on.", missing)
         self._follow(steps, found.actions, found.states)
         return True
 
-    def _resample(
-        self, point: int, state: State, reason: str, missing: tuple[GroundAtom, ...] = ()
+    def _follow_rest(
+        self, point: int, states: list[State], before: tuple[GroundController, ...] = ()
     ) -> bool:
-        """Sample the parameters of one step again; return whether it then reaches its subgoal."""
+        """Follow the plan from step `point` on, if its actions reach all subgoals in simulation.
+
+        `before` are actions for the steps directly before `point`; they are executed first, and lead
+        through the given states.
+        """
         assert self.course is not None
         course = self.course
-        found = self._refine(course.steps[point : point + 1], course.necessary[point : point + 2], state)
-        if found.failure is not None or course.violated(point + 1, found.states[-1]):
+        if course.violated(point, states[-1]):
             return False
-        self._log(Decision.RESAMPLE, reason, missing)
-        self.course, self.position = course.with_action(point, found.actions[0]), point
-        return True
-
-    def _works(self, point: int, state: State, end: int | None = None) -> bool:
-        """Return whether the actions from step `point` until step `end` reach their subgoals in simulation."""
-        assert self.course is not None
-        for index in range(point, len(self.course.steps) if end is None else end):
-            action = self.course.actions[index]
-            if not action.initiable(state):
+        for index in range(point, len(course.steps)):
+            action = course.actions[index]
+            if not action.initiable(states[-1]):
                 return False
-            execution = self.agent.execute(state, action)
-            state = execution.state
-            if execution.steps == 0 or self.course.violated(index + 1, state):
+            execution = self.agent.execute(states[-1], action)
+            states.append(execution.state)
+            if execution.steps == 0 or course.violated(index + 1, execution.state):
                 return False
+        start = point - len(before)
+        self._follow(course.steps[start:], (*before, *course.actions[point:]), tuple(states))
         return True
 
     def _refine(self, steps: AbstractPlan, subgoals: Sequence[AbstractState], state: State) -> Refinement:
         started, planning = self.clock(), self.config.planning
-        budget = Budget.seconds(self._seconds_left(), clock=self.clock)
+        budget = Budget.seconds(REFINEMENT_SHARE * self._seconds_left(), clock=self.clock)
         limits = RefinementLimits(planning.samples_per_step, self._low_level_actions_left(), budget)
         rng = rng_for(self.seed, "agent refinement", self.refinements)
         self.refinements += 1
