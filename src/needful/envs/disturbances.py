@@ -9,13 +9,13 @@
     parameter noise     Each parameter of an executed controller has Gaussian noise. Its standard deviation
                         is a share of the distance between its bounds. Noisy parameters are clipped.
 
-Features that only have integer values in the sampled states are discrete: flags, classes and identifiers.
-They are read without noise, because a Gaussian error of a flag has no meaning.
+Features with few different values in the sampled states, or with integer values only, are discrete: flags,
+classes and identifiers. They are read without noise, because a small error of a class has no meaning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TypeAlias
 
@@ -30,6 +30,9 @@ from needful.seeding import rng_for
 
 # The range of each feature, by the name of the root of its type and its own name.
 FeatureRanges: TypeAlias = Mapping[tuple[str, str], float]
+
+# A feature with at most this number of different values in the sampled states is discrete.
+MAX_LEVELS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ def feature_ranges(states: Iterable[State]) -> dict[tuple[str, str], float]:
     """Return the range (maximum minus minimum) of each feature over states; 0 for discrete features.
 
     Objects whose types have the same root share the ranges of equally named features. A feature is
-    discrete if all its values are integers.
+    discrete if it has at most `MAX_LEVELS` different values, or if all its values are integers.
     """
     values: dict[tuple[str, str], set[float]] = {}
     for state in states:
@@ -69,9 +72,13 @@ def feature_ranges(states: Iterable[State]) -> dict[tuple[str, str], float]:
             for feature, value in zip(obj.type.features, state[obj], strict=True):
                 values.setdefault((root, feature), set()).add(value)
     return {
-        key: 0.0 if all(map(float.is_integer, found)) else max(found) - min(found)
+        key: 0.0 if _is_discrete(found) else max(found) - min(found)
         for key, found in values.items()
     }
+
+
+def _is_discrete(values: Collection[float]) -> bool:
+    return len(values) <= MAX_LEVELS or all(map(float.is_integer, values))
 
 
 def _root(kind: Type) -> str:

@@ -25,7 +25,6 @@ from needful.core.plans import (
     AbstractPlan,
     Failure,
     Outcome,
-    PlanningResult,
     SearchStatistics,
     necessary_atoms,
 )
@@ -78,19 +77,24 @@ class AgentConfig:
         max_replans: how many times the agent plans from scratch after the first plan.
         max_misses: how many times in a row the agent falls back to an earlier step of its plan. After
             that it plans from scratch.
-        readings: how many readings make one observation. The observation is the median of each feature.
-            If the first two readings are equal, they are the observation.
+        readings: how many readings make one observation, which is the median of each feature. If the first
+            two readings are equal, readings are exact, and no more are taken.
+        careful_readings: how many readings are used to conclude that a step missed its subgoal or that the
+            goal holds, and how many are added if no plan is found.
     """
 
     planning: PlanningConfig = field(default_factory=PlanningConfig)
     max_controllers: int = 100
     max_replans: int = 20
     max_misses: int = 5
-    readings: int = 15
+    readings: int = 10
+    careful_readings: int = 100
 
     def __post_init__(self) -> None:
         check_at_least_one(
-            max_controllers=self.max_controllers, max_misses=self.max_misses, readings=self.readings
+            max_controllers=self.max_controllers,
+            readings=self.readings,
+            careful_readings=self.careful_readings,
         )
 
 
@@ -205,6 +209,7 @@ class _Episode:
         self.clock, self.started = clock, clock()
         self.seconds_in_world = 0.0
         self.course: _Course | None = None
+        self.reason = "There is no plan yet."  # why there is no course
         self.position = 0  # the step of the course to execute next, if all goes well
         self.misses = 0  # how many times in a row the agent fell back
         self.plans, self.refinements, self.low_level_actions = 0, 0, 0
@@ -212,6 +217,7 @@ class _Episode:
         self.steps: list[GroundOperator] = []
         self.events: list[AgentEvent] = []
         self.statistics = SearchStatistics()
+        self.readings: list[State] = []  # since the last action
         self.states = [self._observe()]
 
     def run(self) -> AgentResult:
@@ -219,12 +225,12 @@ class _Episode:
             if self.task.achieved_in(self.states[-1]):
                 self._log(Decision.FINISH, "The goal holds.")
                 return self._result(None)
-            failure = self._limit_reached() or self._choose()
+            failure = self._limit_reached() or self._decide()
             if failure is not None:
                 self._log(Decision.GIVE_UP, failure.detail, failure.missing)
                 return self._result(failure)
-            assert self.course is not None
-            self._act(self.course.actions[self.position], self.course.steps[self.position])
+            if self.course is not None:  # otherwise planning failed, and there is a new observation
+                self._act(self.course.actions[self.position], self.course.steps[self.position])
 
     def _act(self, action: GroundController, step: GroundOperator) -> None:
         started = self.clock()
@@ -234,24 +240,36 @@ class _Episode:
         self.position += 1
         self.actions.append(action)
         self.steps.append(step)
+        self.readings.clear()
         self.states.append(self._observe())
 
     def _observe(self) -> State:
-        """Return the median of several readings, or the first one if the second one equals it."""
-        started = self.clock()
-        readings = [self.world.observe()]
-        while len(readings) < self.config.readings:
-            readings.append(self.world.observe())
-            if len(readings) == 2 and readings[0] == readings[1]:
-                break
-        self.seconds_in_world += self.clock() - started
-        return readings[0] if readings[0] == readings[-1] else _median(readings)
+        """Return an observation; look closely before concluding that a step failed or that the goal holds."""
+        state = self._read(self.config.readings)
+        surprised = self.course is not None and self.course.violated(self.position, state)
+        if surprised or self.task.achieved_in(state):
+            return self._read(self.config.careful_readings)
+        return state
 
-    def _choose(self) -> Failure | None:
-        """Choose the next action: set `course` and `position`; return a failure if there is no action."""
+    def _read(self, count: int) -> State:
+        """Return the median of at least `count` readings since the last action.
+
+        If the first two readings are equal, readings are exact, and no more are taken.
+        """
+        started = self.clock()
+        while len(self.readings) < count and not self._exact():
+            self.readings.append(self.world.observe())
+        self.seconds_in_world += self.clock() - started
+        return self.readings[0] if self._exact() else _median(self.readings)
+
+    def _exact(self) -> bool:
+        return len(self.readings) > 1 and self.readings[0] == self.readings[1]
+
+    def _decide(self) -> Failure | None:
+        """Choose the next action: set `course` and `position`; return a failure if the agent must give up."""
         state = self.states[-1]
         if self.course is None:
-            return self._plan(Decision.PLAN, "There is no plan yet.")
+            return self._plan(Decision.REPLAN if self.plans else Decision.PLAN, self.reason)
         if state == self.course.states[self.position]:
             self._log(Decision.CONTINUE, f"{self.steps[-1]} had the predicted result.")
             self.misses = 0
@@ -361,35 +379,31 @@ class _Episode:
     def _plan(
         self, decision: Decision, reason: str, missing: tuple[GroundAtom, ...] = ()
     ) -> Failure | None:
-        """Plan from scratch, up to the limits; after a failed attempt, plan from a new observation."""
-        while True:
-            if self.plans > self.config.max_replans:
-                detail = f"The limit of {self.config.max_replans} replans is reached. {reason}"
-                return self._failure(Outcome.SUBGOAL_MISSED, detail, missing)
-            if self._seconds_left() <= 0:
-                return self._failure(Outcome.TIMEOUT, f"Planning time ran out. {reason}", missing)
-            self._log(decision, reason, missing)
-            state = self.states[-1]
-            seed = seed_for(self.seed, "replan", self.plans) if self.plans else self.seed
-            self.plans += 1
-            planning = replace(
-                self.config.planning,
-                timeout=self._seconds_left(),
-                horizon=self._low_level_actions_left(),
-            )
-            task = Task(state, self.task.goal)
-            result = plan(task, self.agent.model, self.agent.execute, planning, seed, self.clock)
-            _add(self.statistics, result.statistics)
-            if result.solved:
-                self.misses = 0
-                self._follow(result.abstract_plan, result.actions, result.states)
-                return None
-            detail = result.failure.detail if result.failure else result.outcome.value.replace("_", " ")
-            self.states[-1] = self._observe()
-            if result.outcome is Outcome.NO_ABSTRACT_PLAN and self.states[-1] == state:
-                return result.failure or self._failure(result.outcome, "No abstract plan reaches the goal.")
-            decision, reason = Decision.REPLAN, f"No plan was found: {detail}"
-            missing = result.failure.missing if result.failure else ()
+        """Plan from scratch; if no plan is found, observe again and leave `course` empty."""
+        if self.plans > self.config.max_replans:
+            detail = f"The limit of {self.config.max_replans} replans is reached. {reason}"
+            return self._failure(Outcome.SUBGOAL_MISSED, detail, missing)
+        if self._seconds_left() <= 0:
+            return self._failure(Outcome.TIMEOUT, f"Planning time ran out. {reason}", missing)
+        self._log(decision, reason, missing)
+        seed = seed_for(self.seed, "replan", self.plans) if self.plans else self.seed
+        self.plans, self.misses, self.course = self.plans + 1, 0, None
+        limits = replace(
+            self.config.planning, timeout=self._seconds_left(), horizon=self._low_level_actions_left()
+        )
+        state = self.states[-1]
+        task = Task(state, self.task.goal)
+        result = plan(task, self.agent.model, self.agent.execute, limits, seed, self.clock)
+        _add(self.statistics, result.statistics)
+        if result.solved:
+            self._follow(result.abstract_plan, result.actions, result.states)
+            return None
+        failure = result.failure or self._failure(result.outcome, result.outcome.value.replace("_", " "))
+        self.reason = f"No plan was found: {failure.detail}"
+        self.states[-1] = self._read(len(self.readings) + self.config.careful_readings)
+        if result.outcome is Outcome.NO_ABSTRACT_PLAN and self.states[-1] == state:
+            return failure  # planning again would have the same result
+        return None
 
     def _follow(
         self, steps: AbstractPlan, actions: tuple[GroundController, ...], states: tuple[State, ...]
