@@ -71,10 +71,7 @@ def feature_ranges(states: Iterable[State]) -> dict[tuple[str, str], float]:
             root = _root(obj.type)
             for feature, value in zip(obj.type.features, state[obj], strict=True):
                 values.setdefault((root, feature), set()).add(value)
-    return {
-        key: 0.0 if _is_discrete(found) else max(found) - min(found)
-        for key, found in values.items()
-    }
+    return {key: 0.0 if _is_discrete(found) else max(found) - min(found) for key, found in values.items()}
 
 
 def _is_discrete(values: Collection[float]) -> bool:
@@ -88,7 +85,7 @@ def _root(kind: Type) -> str:
 
 @dataclass(slots=True, repr=False)
 class SimulatedWorld:
-    """The world of one task, simulated by an environment; see `World` in `needful.planning.agent`.
+    """The world of one task, simulated by an environment; a `World` in which an agent acts.
 
     Attributes:
         environment: simulates the controllers.
@@ -127,7 +124,8 @@ class SimulatedWorld:
         self._deviations = share * np.array(widths)
         # Separate generators: which skills fail does not depend on the number of readings.
         self._failing, self._reading, self._moving = (
-            rng_for(self.seed, label) for label in ("skill failures", "observation noise", "parameter noise")
+            rng_for(self.seed, label)
+            for label in ("skill failures", "observation noise", "parameter noise")
         )
 
     def __repr__(self) -> str:

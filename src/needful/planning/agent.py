@@ -2,27 +2,28 @@
 
 After each controller, the agent compares what it observes with the necessary atoms of its plan. The
 necessary atoms α_i must hold before step i, so that the remaining steps reach the goal. If α_i holds at a
-later or an earlier point of the plan than expected, the agent continues from that point. It plans again only
-if this fails.
+later or an earlier point of the plan than expected, the agent continues from that point. It plans again
+only if this fails.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from enum import Enum
-from typing import Protocol
 
 import numpy as np
 
 from needful.core.atoms import AbstractState, GroundAtom
-from needful.core.controllers import Execute, Execution, GroundController
+from needful.core.controllers import Execute, GroundController, World
 from needful.core.model import PlanningModel
-from needful.core.objects import counted, short_repr
 from needful.core.operators import GroundOperator
 from needful.core.plans import (
     AbstractPlan,
+    AgentEvent,
+    AgentResult,
+    Decision,
     Failure,
     Outcome,
     SearchStatistics,
@@ -39,31 +40,6 @@ from needful.seeding import rng_for, seed_for
 # The share of the remaining planning time that an attempt to repair a plan may take. The rest is kept for
 # planning from scratch.
 REFINEMENT_SHARE = 0.25
-
-
-class World(Protocol):
-    """The world in which an agent acts: a robot, or a simulation of one."""
-
-    def observe(self) -> State:
-        """Return a reading of the current state; readings may be noisy."""
-        ...
-
-    def act(self, action: GroundController) -> Execution:
-        """Execute a controller; the result contains a reading of the state after it."""
-        ...
-
-
-class Decision(Enum):
-    """What the agent decides after an observation."""
-
-    PLAN = "plan"
-    CONTINUE = "continue"
-    JUMP_AHEAD = "jump_ahead"
-    RESAMPLE = "resample"
-    REPAIR = "repair"
-    REPLAN = "replan"
-    FINISH = "finish"
-    GIVE_UP = "give_up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +63,7 @@ class AgentConfig:
     max_controllers: int = 100
     max_replans: int = 20
     max_misses: int = 5
-    readings: int = 10
+    readings: int = 30
     careful_readings: int = 100
 
     def __post_init__(self) -> None:
@@ -96,64 +72,6 @@ class AgentConfig:
             readings=self.readings,
             careful_readings=self.careful_readings,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class AgentEvent:
-    """A decision of the agent.
-
-    Attributes:
-        step: how many controllers were executed before the decision.
-        executed: the controller that was executed last; None before the first one.
-        decision: what the agent decided.
-        reason: the reason in words.
-        missing: the atoms that the plan expected at this point and that did not hold.
-    """
-
-    step: int
-    executed: GroundController | None
-    decision: Decision
-    reason: str
-    missing: tuple[GroundAtom, ...] = ()
-
-    def __str__(self) -> str:
-        return f"{self.step}. {self.decision.value.replace('_', ' ')}: {self.reason}"
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class AgentResult:
-    """The result of one task.
-
-    Attributes:
-        outcome: `SOLVED` if the goal holds in the last observation, else why the agent gave up.
-        actions: the executed controllers.
-        states: the first observation, and the observation after each controller.
-        steps: the ground operator that each executed controller belongs to.
-        events: all decisions in order.
-        replans: how many times the agent planned from scratch after the first plan.
-        seconds: the time in which the agent planned and decided; the time of the world does not count.
-        failure: why the agent gave up; None if the outcome is `SOLVED`.
-        statistics: counters and times of all planning for the task.
-    """
-
-    outcome: Outcome
-    actions: tuple[GroundController, ...]
-    states: tuple[State, ...]
-    steps: AbstractPlan
-    events: tuple[AgentEvent, ...]
-    replans: int
-    seconds: float
-    failure: Failure | None
-    statistics: SearchStatistics
-
-    def __repr__(self) -> str:
-        replans = f"{self.replans} replan{'' if self.replans == 1 else 's'}"
-        return short_repr(self, self.outcome.value, counted(self.actions, "action"), replans)
-
-    @property
-    def solved(self) -> bool:
-        """Whether the goal holds in the last observation."""
-        return self.outcome is Outcome.SOLVED
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +162,7 @@ class _Episode:
         self.states.append(self._observe())
 
     def _observe(self) -> State:
-        """Return an observation; look closely before concluding that a step failed or that the goal holds."""
+        """Return an observation; look closely before concluding that a step failed or the goal holds."""
         state = self._read(self.config.readings)
         surprised = self.course is not None and self.course.violated(self.position, state)
         if surprised or self.task.achieved_in(state):
@@ -266,7 +184,7 @@ class _Episode:
         return len(self.readings) > 1 and self.readings[0] == self.readings[1]
 
     def _decide(self) -> Failure | None:
-        """Choose the next action: set `course` and `position`; return a failure if the agent must give up."""
+        """Choose the next action: set `course` and `position`; return a failure to give up."""
         state = self.states[-1]
         if self.course is None:
             return self._plan(Decision.REPLAN if self.plans else Decision.PLAN, self.reason)
@@ -309,7 +227,9 @@ class _Episode:
             self._log(Decision.CONTINUE, f"The atoms that {step} and later steps need hold.")
             return True
         step = self.course.steps[self.position]
-        return self._try_again(self.position, state, f"The parameters of {step} do not fit the observed state.")
+        return self._try_again(
+            self.position, state, f"The parameters of {step} do not fit the observed state."
+        )
 
     def _fall_back(self, state: State, missing: tuple[GroundAtom, ...]) -> bool:
         """Return to the latest step before the expected one whose necessary atoms hold."""
@@ -420,9 +340,7 @@ class _Episode:
             return self._failure(Outcome.HORIZON_EXCEEDED, detail)
         return None
 
-    def _failure(
-        self, outcome: Outcome, detail: str, missing: tuple[GroundAtom, ...] = ()
-    ) -> Failure:
+    def _failure(self, outcome: Outcome, detail: str, missing: tuple[GroundAtom, ...] = ()) -> Failure:
         return Failure(len(self.actions), None, outcome, missing, detail)
 
     def _low_level_actions_left(self) -> int:
@@ -455,7 +373,9 @@ class _Episode:
 def _median(readings: Sequence[State]) -> State:
     """Return the state with the median of each feature over several readings of the same objects."""
     objects = readings[0].objects
-    return State({obj: np.median([state[obj] for state in readings], axis=0) for obj in objects})
+    values = np.median([state.vector(objects) for state in readings], axis=0).tolist()
+    rest = iter(values)
+    return State({obj: list(itertools.islice(rest, len(obj.type.features))) for obj in objects})
 
 
 def _add(total: SearchStatistics, one: SearchStatistics) -> None:
