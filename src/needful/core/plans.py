@@ -137,6 +137,7 @@ class Decision(Enum):
     PLAN = "plan"
     CONTINUE = "continue"
     JUMP_AHEAD = "jump_ahead"
+    RETRY = "retry"
     RESAMPLE = "resample"
     REPAIR = "repair"
     REPLAN = "replan"

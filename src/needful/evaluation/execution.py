@@ -17,6 +17,7 @@ from needful.core.tasks import Task
 from needful.demos.collect import OracleDemonstrator, collect_demonstrations
 from needful.envs.contract import Environment
 from needful.envs.disturbances import Disturbances, FeatureRanges, SimulatedWorld, feature_ranges
+from needful.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from needful.evaluation.records import RunRecord
@@ -92,8 +93,12 @@ class TaskExecution:
         cls, solver: Solver, environment: Environment, config: ExecutionConfig, horizon: int
     ) -> TaskExecution:
         """Return the execution in worlds of an environment; measure the ranges of features if needed."""
-        noisy = config.disturbances.observation_noise
-        ranges = measured_ranges(environment) if noisy else {}
+        ranges = measured_ranges(environment) if config.disturbances.observation_noise else {}
+        if ranges and not any(ranges.values()):
+            raise InvalidInputError(
+                f"All features of {environment.name!r} are discrete, so observation noise has no effect. "
+                "Leave it out."
+            )
         return cls(solver, environment, config, horizon, ranges)
 
     def run(self, task: Task, seed: int) -> Trial:

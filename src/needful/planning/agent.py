@@ -31,7 +31,7 @@ from needful.core.plans import (
 )
 from needful.core.state import State
 from needful.core.tasks import Task
-from needful.errors import check_at_least_one
+from needful.errors import InvalidInputError, check_at_least_one
 from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.budget import Budget, Clock
 from needful.planning.refinement import Refinement, RefinementLimits, refine
@@ -72,6 +72,9 @@ class AgentConfig:
             readings=self.readings,
             careful_readings=self.careful_readings,
         )
+        for name in ("max_replans", "max_misses"):
+            if getattr(self, name) < 0:
+                raise InvalidInputError(f"{name} cannot be negative, got {getattr(self, name)}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,14 +235,23 @@ class _Episode:
         )
 
     def _fall_back(self, state: State, missing: tuple[GroundAtom, ...]) -> bool:
-        """Return to the latest step before the expected one whose necessary atoms hold."""
+        """Return to the latest step before the expected one whose necessary atoms hold.
+
+        If the state is the one that this step was planned for, its action is first tried again as planned.
+        """
         assert self.course is not None
         earlier = reversed(range(self.position))
         point = next((one for one in earlier if not self.course.violated(one, state)), None)
         if point is None:
             return False
         step = self.course.steps[point]
-        return self._try_again(point, state, f"{step} missed its subgoal and can be tried again.", missing)
+        if self.misses == 1 and state == self.course.states[point]:
+            self._log(Decision.RETRY, f"{step} had no effect and is tried again.", missing)
+            self.position = point
+            return True
+        return self._try_again(
+            point, state, f"{step} missed its subgoal. It is tried with other parameters.", missing
+        )
 
     def _try_again(
         self, point: int, state: State, reason: str, missing: tuple[GroundAtom, ...] = ()
