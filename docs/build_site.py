@@ -44,6 +44,7 @@ SECTIONS = {
     "In depth": (
         "learning",
         "planning",
+        "execution",
         "demonstrations",
         "interoperability",
         "extending",
