@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeAlias
@@ -34,6 +34,7 @@ from needful.core.demonstrations import Demonstration
 from needful.operator_learning.encoding import TransitionId
 from needful.operator_learning.induction import Datum, liftable_atoms_before
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
+from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_objects import purposeless_steps
 
 # The cost of a detection error: minus the logarithm of its assumed probability.
@@ -49,8 +50,10 @@ MIN_REPAIRS = 2
 RARE = 0.02
 # An operator that explains at most this share may be a mistake if it is often false in other transitions.
 FEW = 0.25
-# With fewer transitions of a controller, chance cannot be told from a rule.
+# With fewer transitions, chance cannot be told from a rule.
 ENOUGH = 20
+# Fewer transitions than this do not show that an operator is misleading: they may be all uses of a rule.
+MIN_MISLEADING = 2
 # With noisy atoms, at most this share of an operator's transitions may lack one of its preconditions.
 NOISE = 0.08
 # If more than this share of all steps has no purpose, a precondition was probably lost because of noise.
@@ -279,10 +282,12 @@ def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool)
     found = rare_operator_transitions(hypothesis, problem)
     purposeless = len(purposeless_steps(hypothesis))
     misleading = misleading_operator_transitions(hypothesis, problem)
-    if purposeless > 2 * len(misleading):
+    if MIN_MISLEADING <= len(misleading) < purposeless / 2:
         found |= misleading
-    if noisy or purposeless > MANY * problem.size:
-        found |= noisy_transitions(hypothesis)
+    if noisy:
+        found |= noisy_transitions(hypothesis.fitted)
+    elif purposeless > MANY * problem.size:
+        found |= noisy_transitions(one for one in hypothesis.fitted if len(one.data) >= ENOUGH)
     return found
 
 
@@ -342,14 +347,14 @@ def misleading_operator_transitions(hypothesis: Hypothesis, problem: LearningPro
     return found
 
 
-def noisy_transitions(hypothesis: Hypothesis) -> set[TransitionId]:
+def noisy_transitions(operators: Iterable[FittedOperator]) -> set[TransitionId]:
     """Return the transitions that differ from almost all others of their operator.
 
     A transition differs if an atom does not hold before it, but holds before almost all other transitions.
     A transition also differs if it made an atom false that almost no other transition made false.
     """
     found: set[TransitionId] = set()
-    for fitted in hypothesis.fitted:
+    for fitted in operators:
         few = NOISE * len(fitted.data)
         held = {datum: set(liftable_atoms_before(fitted.operator, datum)) for datum in fitted.data}
         deleted = {datum: _deleted(datum) for datum in fitted.data}
