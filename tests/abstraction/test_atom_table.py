@@ -136,7 +136,7 @@ def test_lifted_key_numbers_the_variables():
 def contents(table):
     """Return all attributes of a table except caches; dictionaries that are equal compare equal."""
     return {
-        name: value for name, value in vars(table).items() if name not in ("_type_masks", "_arguments_at")
+        name: value for name, value in vars(table).items() if name not in ("_type_masks", "_objects_at")
     }
 
 

@@ -42,7 +42,7 @@ class AtomTable:
         self._type_masks: dict[Type, int] = {}
         self.with_repeated_argument = 0
         self._type_argument_masks: dict[tuple[str, int, Type], int] = {}
-        self._arguments_at: dict[tuple[int, int], frozenset[int]] = {}
+        self._objects_at: dict[tuple[int, int], int] = {}
 
     def with_atoms(self, atoms: Sequence[GroundAtom], keys: Sequence[AtomKey]) -> AtomTable:
         """Return a table of the same objects in which the given atoms are numbered in the given order.
@@ -161,16 +161,25 @@ class AtomTable:
         """
         return self._argument_masks.get((name, position, argument), 0)
 
-    def arguments_at(self, position: int, mask: int) -> frozenset[int]:
-        """Return the numbers of the objects at one argument position of the atoms of a mask.
+    def objects_at(self, position: int, mask: int) -> int:
+        """Return the mask of the objects at one argument position of the atoms of a mask.
 
         Results are cached, because consecutive states have the same atoms of most predicates.
         """
-        known = self._arguments_at.get((position, mask))
+        known = self._objects_at.get((position, mask))
         if known is None:
-            known = frozenset([self.arguments[number][position] for number in bits(mask)])
-            self._arguments_at[position, mask] = known
+            known = 0
+            for number in bits(mask):
+                known |= 1 << self.arguments[number][position]
+            self._objects_at[position, mask] = known
         return known
+
+    def with_predicates(self, names: Iterable[str]) -> int:
+        """Return the mask of all numbered atoms of the predicates with the given names."""
+        mask = 0
+        for name in names:
+            mask |= self._predicate_masks.get(name, 0)
+        return mask
 
     def of_type(self, kind: Type) -> int:
         """Return the mask of the objects of the given type (subtypes included).

@@ -186,12 +186,15 @@ def _claims_at_skipped_steps(hypothesis: Hypothesis, problem: LearningProblem) -
     False claims are predicted atoms that do not hold. Many of them mean that too many steps were skipped:
     the operators of a controller were learned from some of its uses, and are false for the others.
     """
-    claims = problem.validity.by_transition(hypothesis.coverage.operators)
-    return sum(
-        claims[transition.number].count()
+    skipped = {
+        transition.number
         for chain in hypothesis.coverage.chains
         for transition, link in zip(
             chain.demonstration.transitions[chain.uncovered :], chain.links, strict=True
         )
-        if link.match is SKIPPED and transition.number in claims
-    )
+        if link.match is SKIPPED
+    }
+    if not skipped:
+        return 0
+    claims = problem.validity.by_transition(hypothesis.coverage.operators, skipped)
+    return sum(one.count() for one in claims.values())

@@ -331,9 +331,8 @@ def misleading_operator_transitions(hypothesis: Hypothesis, problem: LearningPro
     found: set[TransitionId] = set()
     for fitted in hypothesis.fitted:
         transitions = problem.transitions.by_controller[fitted.operator.controller.name]
-        false = len(problem.validity.of_operator(fitted.operator))
         few = len(transitions) >= ENOUGH and len(fitted.data) <= FEW * len(transitions)
-        if few and false >= 2 * len(fitted.data):
+        if few and len(problem.validity.of_operator(fitted.operator)) >= 2 * len(fitted.data):
             explained = [transition for transition, _ in fitted.data]
             others = (
                 one.operator

@@ -167,7 +167,8 @@ def _unnamed_objects_with(
 ) -> Iterable[int]:
     """Return the unnamed objects for which an atom held before a transition."""
     if ANYTHING not in key[1]:
-        return satisfying_objects(key, transition, objects).difference(objects)
+        found = satisfying_objects(key, transition, objects)
+        return (number for number in bits(found) if number not in objects)
     name, indices = key
     table, arity = transition.table, len(objects)
     mask = atoms_before(key, transition, objects)
@@ -176,7 +177,7 @@ def _unnamed_objects_with(
             for number in objects:
                 mask &= ~table.with_argument(name, position, number)
     if len(set(indices)) == len(indices):
-        return table.arguments_at(indices.index(arity), mask & ~table.with_repeated_argument)
+        return bits(table.objects_at(indices.index(arity), mask & ~table.with_repeated_argument))
     return {
         arguments[indices.index(arity)]
         for arguments in (table.arguments[atom] for atom in bits(mask))
@@ -229,7 +230,7 @@ def _atoms_about_unnamed(
             if one not in index_of:
                 yield one, (table.atoms[atom].predicate.name, (arity,))
             continue
-        unnamed = {number for number in arguments if number not in index_of}
+        unnamed = [number for number in dict.fromkeys(arguments) if number not in index_of]
         if 1 <= len(unnamed) <= 2:
             name = table.atoms[atom].predicate.name
             for one in unnamed:
