@@ -39,9 +39,12 @@ class AtomTable:
         self._bits: dict[AtomKey, int] = {}
         self._predicate_masks: dict[str, int] = {}
         self._argument_masks: dict[tuple[str, int, int], int] = {}
+        # For each type, the mask of its objects, with and without those of subtypes.
         self._type_masks: dict[Type, int] = {}
+        self._exact_type_masks: dict[Type, int] = {}
         self.with_repeated_argument = 0
         self._type_argument_masks: dict[tuple[str, int, Type], int] = {}
+        self._object_masks: dict[int, int] = {}
         self._objects_at: dict[tuple[int, int], int] = {}
 
     def with_atoms(self, atoms: Sequence[GroundAtom], keys: Sequence[AtomKey]) -> AtomTable:
@@ -51,7 +54,7 @@ class AtomTable:
         """
         table = AtomTable(())
         table.objects, table.object_number = self.objects, self.object_number
-        table._type_masks = self._type_masks
+        table._type_masks, table._exact_type_masks = self._type_masks, self._exact_type_masks
         for atom, key in zip(atoms, keys, strict=True):
             table._append(atom, key, key[1])
         return table
@@ -104,6 +107,7 @@ class AtomTable:
         bit, name = 1 << number, atom.predicate.name
         self._bits[key] = bit
         self._type_argument_masks.clear()
+        self._object_masks.clear()
         self.atoms.append(atom)
         self.arguments.append(arguments)
         self._predicate_masks[name] = self._predicate_masks.get(name, 0) | bit
@@ -161,6 +165,13 @@ class AtomTable:
         """
         return self._argument_masks.get((name, position, argument), 0)
 
+    def with_object(self, number: int) -> int:
+        """Return the mask of the numbered atoms that mention an object."""
+        if not self._object_masks:
+            for (_, _, argument), mask in self._argument_masks.items():
+                self._object_masks[argument] = self._object_masks.get(argument, 0) | mask
+        return self._object_masks.get(number, 0)
+
     def objects_at(self, position: int, mask: int) -> int:
         """Return the mask of the objects at one argument position of the atoms of a mask.
 
@@ -188,7 +199,11 @@ class AtomTable:
         """
         known = self._type_masks.get(kind)
         if known is None:
-            known = sum(1 << i for i, obj in enumerate(self.objects) if obj.type.is_subtype_of(kind))
+            if not self._exact_type_masks:
+                for number, obj in enumerate(self.objects):
+                    mask = self._exact_type_masks.get(obj.type, 0)
+                    self._exact_type_masks[obj.type] = mask | 1 << number
+            known = sum(mask for one, mask in self._exact_type_masks.items() if one.is_subtype_of(kind))
             self._type_masks[kind] = known
         return known
 

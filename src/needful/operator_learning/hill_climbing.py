@@ -238,7 +238,8 @@ def _reliable_atoms(
     after = common_atoms_after(operator, data, reusable)
     for key in sorted(after):
         predicted = all(
-            transition.table.ground((key,), objects) & problem.matcher.predict(operator, transition, objects)
+            transition.table.ground((key,), objects)
+            & problem.matcher.predict(operator, transition, objects)
             for transition, objects in data
         )
         if not predicted:

@@ -192,9 +192,7 @@ def preconditions_by_key(operator: Operator, data: Sequence[Datum]) -> LiftedAto
     return found
 
 
-def common_atoms_after(
-    operator: Operator, data: Sequence[Datum], names: Container[str]
-) -> LiftedAtomMap:
+def common_atoms_after(operator: Operator, data: Sequence[Datum], names: Container[str]) -> LiftedAtomMap:
     """Return the keys of the atoms that hold after every transition in `data`, with their predicates.
 
     Only the predicates with the given names are considered.

@@ -124,12 +124,14 @@ def _learn_without_outliers(
     """
     names = encode_canonically(demonstrations)
     outliers: frozenset[TransitionId] = frozenset()
-    climb, problem = _learn(_problem(names, config, deadline), config, names)
+    encoded = number_transitions(names.demonstrations, config.skip_idle_steps)
+    everything = LearningProblem.of_encoded(encoded, config.generalise, deadline)
+    climb, problem = _learn(everything, config, names)
     for _ in range(MAX_OUTLIER_ROUNDS if config.skip_idle_steps else 0):
         more = outliers | find_outliers(climb.hypothesis, problem, noisy)
         if more == outliers or len(more) > MAX_OUTLIERS * problem.size:
             break
-        reached, without = _learn(_problem(names, config, deadline, more), config, names)
+        reached, without = _learn(everything.ignoring(more), config, names)
         ignored = len(more) - len(outliers)
         if not ignoring_pays(reached.hypothesis, climb.hypothesis, ignored, noisy=noisy):
             break
@@ -140,16 +142,6 @@ def _learn_without_outliers(
 
     climb = config.effects(config.escape(climb, problem, resume), problem)
     return LearningResult(climb, problem, names, outliers)
-
-
-def _problem(
-    names: CanonicalNames,
-    config: OperatorLearningConfig,
-    deadline: Deadline,
-    outliers: frozenset[TransitionId] = frozenset(),
-) -> LearningProblem:
-    encoded = number_transitions(names.demonstrations, config.skip_idle_steps, outliers)
-    return LearningProblem.of_encoded(encoded, config.generalise, deadline)
 
 
 def _learn(

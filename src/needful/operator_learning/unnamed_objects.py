@@ -42,7 +42,6 @@ from needful.operator_learning.unnamed_conditions import (
     has_unique_witnesses,
     predicates_of,
     shared_signatures,
-    signatures_before,
 )
 
 # The evidence, in bits, that makes a condition informative (8 bits are odds of 1 to 256), and the minimum
@@ -99,13 +98,6 @@ def conditions_on_unnamed_objects(climb: Climb, problem: LearningProblem, resume
     After each new parameter, `resume` continues hill climbing, because the new precondition may make
     further effects necessary. A condition is rejected if the result covers fewer transitions.
     """
-    try:
-        return _require_conditions(climb, problem, resume)
-    finally:
-        signatures_before.cache_clear()
-
-
-def _require_conditions(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb:
     tried: set[tuple[str, Signature]] = set()
     cache: dict[tuple[str, tuple[Datum, ...]], list[_Proposal]] = {}
     while True:
