@@ -138,7 +138,7 @@ def contents(table):
     return {
         name: value
         for name, value in vars(table).items()
-        if name not in ("_type_masks", "_exact_type_masks", "_objects_at")
+        if name not in ("_type_masks", "_exact_type_masks", "_object_masks", "_objects_at")
     }
 
 

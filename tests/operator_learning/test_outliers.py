@@ -169,7 +169,7 @@ def test_operators_that_predict_what_holds_by_chance_are_misleading():
 
 
 def test_one_transition_does_not_show_that_an_operator_is_misleading():
-    """Stacking has no purpose, so there are detours. In one or two of thirty pushes, b becomes clean too."""
+    """Stacking has no purpose: a detour. In one or two of over thirty pushes, b becomes clean too."""
     idle = frozenset({ON(A, B)})
     detour = Demonstration((A, B), CLEAN_A, (NONE, idle, idle | CLEAN_A), (STACK(A, B), PUSH(A)))
     both = frozenset({CLEAN(A), CLEAN(B)})

@@ -45,6 +45,7 @@ class AtomTable:
         self.with_repeated_argument = 0
         self._type_argument_masks: dict[tuple[str, int, Type], int] = {}
         self._object_masks: dict[int, int] = {}
+        self._domains: dict[str, list[int]] = {}
         self._objects_at: dict[tuple[int, int], int] = {}
 
     def with_atoms(self, atoms: Sequence[GroundAtom], keys: Sequence[AtomKey]) -> AtomTable:
@@ -55,8 +56,19 @@ class AtomTable:
         table = AtomTable(())
         table.objects, table.object_number = self.objects, self.object_number
         table._type_masks, table._exact_type_masks = self._type_masks, self._exact_type_masks
-        for atom, key in zip(atoms, keys, strict=True):
-            table._append(atom, key, key[1])
+        table.atoms = list(atoms)
+        bit, predicate_masks, argument_masks = 1, table._predicate_masks, table._argument_masks
+        for key in keys:
+            name, arguments = key
+            table._bits[key] = bit
+            table.arguments.append(arguments)
+            predicate_masks[name] = predicate_masks.get(name, 0) | bit
+            if len(set(arguments)) < len(arguments):
+                table.with_repeated_argument |= bit
+            for position, argument in enumerate(arguments):
+                entry = (name, position, argument)
+                argument_masks[entry] = argument_masks.get(entry, 0) | bit
+            bit <<= 1
         return table
 
     def renamed(
@@ -205,6 +217,16 @@ class AtomTable:
                     self._exact_type_masks[obj.type] = mask | 1 << number
             known = sum(mask for one, mask in self._exact_type_masks.items() if one.is_subtype_of(kind))
             self._type_masks[kind] = known
+        return known
+
+    def domains(self, operator: str, parameters: Iterable[Variable]) -> list[int]:
+        """Return, for each parameter of an operator, the mask of the objects of its type.
+
+        Results are cached by the operator's text.
+        """
+        known = self._domains.get(operator)
+        if known is None:
+            known = self._domains[operator] = [self.of_type(variable.type) for variable in parameters]
         return known
 
     def matching(
