@@ -179,6 +179,8 @@ def run(
         transitions = sum(map(len, demonstrations))
         learning = learning_summary(transitions, operators=0, coverage=0.0, seconds=error.seconds)
     if folder is not None and learned is not None:
+        if learned.practised:
+            folder.save_demonstrations(environment.vocabulary, (*demonstrations, *learned.practised))
         learned.save(folder.model, domain=environment.name)
     horizon = config.planning.horizon
     evaluation = solve_tasks(solve, environment, config.tasks, horizon, identity, folder, progress)

@@ -19,7 +19,14 @@ from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, GroundedTransition, Operator, OperatorData
-from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts, example, location
+from needful.operator_learning.doubts import (
+    EXPERIMENT_ADVICE,
+    Doubt,
+    DoubtKind,
+    Doubts,
+    example,
+    location,
+)
 from needful.operator_learning.encoding import TransitionId, encode_demonstrations
 from needful.operator_learning.false_claims import (
     LiftedClaim,
@@ -153,8 +160,8 @@ def _doubt_data(data: OperatorData, demonstrations: Sequence[Demonstration]) -> 
             total,
             f"{operator.name} was learned from {'one transition' if total else 'no transition'}",
             location((known[0].demonstration, known[0].step)) if known else "",
-            "Its preconditions may be accidental. Add demonstrations of the action with other objects, or "
-            "test the preconditions with `needful run --experiments`.",
+            "Its preconditions may be accidental. Add demonstrations of the action with other objects"
+            f"{EXPERIMENT_ADVICE}.",
         )
         return
     rare = [
