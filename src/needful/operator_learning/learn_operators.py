@@ -39,7 +39,7 @@ MAX_SKIPPED_CLAIMS = 0.1
 
 Schedule: TypeAlias = Callable[[LearningProblem, Move, Climb], Climb]
 TypeMerger: TypeAlias = Callable[[Climb, LearningProblem], Climb]
-NoiseRepair: TypeAlias = Callable[[Sequence[Demonstration]], Repairs]
+NoiseRepair: TypeAlias = Callable[[Sequence[Demonstration], Deadline], Repairs]
 EffectFinder: TypeAlias = Callable[[Climb, LearningProblem], Climb]
 ConditionFinder: TypeAlias = Callable[[Climb, LearningProblem, Resume], Climb]
 Escape: TypeAlias = Callable[[Climb, LearningProblem, Resume], Climb]
@@ -105,7 +105,7 @@ def learn_operators(
     `LearningTimeoutError` if the deadline passes.
     """
     config = config or OperatorLearningConfig()
-    repairs = config.repair(demonstrations)
+    repairs = config.repair(demonstrations, deadline)
 
     def learn(demonstrations: Sequence[Demonstration], limit: int | None = None) -> LearningResult:
         limited = deadline if limit is None else deadline.with_check_limit(limit)
@@ -122,7 +122,7 @@ def _learn_without_outliers(
 
     If the demonstrations are `noisy` (atoms were repaired), more transitions can count as outliers.
     """
-    names = encode_canonically(demonstrations)
+    names = encode_canonically(demonstrations, deadline)
     outliers: frozenset[TransitionId] = frozenset()
     encoded = number_transitions(names.demonstrations, config.skip_idle_steps)
     everything = LearningProblem.of_encoded(encoded, config.generalise, deadline)

@@ -30,6 +30,7 @@ import numpy.typing as npt
 from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.atoms import GroundAtom
 from needful.core.controllers import GroundController
+from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning.encoding import TransitionId
 from needful.operator_learning.induction import Datum, liftable_atoms_before
@@ -78,12 +79,12 @@ class Repairs:
         return sum(self.counts)
 
 
-def repair_noise(demonstrations: Sequence[Demonstration]) -> Repairs:
+def repair_noise(demonstrations: Sequence[Demonstration], deadline: Deadline = NO_DEADLINE) -> Repairs:
     """Return the demonstrations with atoms repaired that are most likely detection errors.
 
-    Goal atoms in the last state are never changed.
+    Goal atoms in the last state are never changed. Raises `LearningTimeoutError` if the deadline passes.
     """
-    if not _has_rare_change(demonstrations):
+    if not _has_rare_change(demonstrations, deadline):
         return keep_atoms(demonstrations)
     forms: dict[_Form, int] = {}
     changing = {
@@ -92,11 +93,15 @@ def repair_noise(demonstrations: Sequence[Demonstration]) -> Repairs:
         for before, after in pairwise(demonstration.abstract_states)
         for atom in before ^ after
     }
-    series = [_Series.of(demonstration, changing, forms) for demonstration in demonstrations]
+    series = [
+        _Series.of(demonstration, changing, forms)
+        for demonstration in demonstrations
+        if not deadline.check()
+    ]
     values = [one.recorded for one in series]
     for _ in range(MAX_ROUNDS):
         costs = _step_costs(series, values, len(forms))
-        repaired = [one.most_likely(costs) for one in series]
+        repaired = [one.most_likely(costs) for one in series if not deadline.check()]
         unchanged = all(map(np.array_equal, repaired, values))
         values = repaired
         if unchanged:
@@ -107,10 +112,11 @@ def repair_noise(demonstrations: Sequence[Demonstration]) -> Repairs:
     return Repairs(tuple(one.with_values(rows) for one, rows in zip(series, values, strict=True)), counts)
 
 
-def _has_rare_change(demonstrations: Sequence[Demonstration]) -> bool:
+def _has_rare_change(demonstrations: Sequence[Demonstration], deadline: Deadline) -> bool:
     """Return whether some change is so rare that a wrong atom may have caused it."""
     uses, changes = Counter[str](), Counter[tuple[str, str, tuple[int, ...], bool]]()
     for demonstration in demonstrations:
+        deadline.check()
         for action, (before, after) in zip(
             demonstration.actions, pairwise(demonstration.abstract_states), strict=True
         ):
@@ -266,7 +272,7 @@ def _step_costs(
     return -np.log(shares)
 
 
-def keep_atoms(demonstrations: Sequence[Demonstration]) -> Repairs:
+def keep_atoms(demonstrations: Sequence[Demonstration], deadline: Deadline = NO_DEADLINE) -> Repairs:
     """Repair nothing, as in the paper."""
     return Repairs(tuple(demonstrations), (0,) * len(demonstrations))
 
