@@ -203,6 +203,8 @@ def run(
         transitions = sum(map(len, demonstrations))
         learning = learning_summary(transitions, operators=0, coverage=0.0, seconds=error.seconds)
     if folder is not None and learned is not None:
+        if learned.practised:
+            folder.save_demonstrations(environment.vocabulary, (*demonstrations, *learned.practised))
         learned.save(folder.model, domain=environment.name)
     evaluation = solve_tasks(
         solve, environment, config.tasks, horizon, identity, folder, progress, execution
