@@ -150,6 +150,11 @@ class LearnedPolicy:
         """The number of demonstrated steps."""
         return sum(map(len, self.demonstrations))
 
+    @property
+    def practised(self) -> tuple[Demonstration, ...]:
+        """No demonstrations, because a policy does not practise."""
+        return ()
+
     def solver(
         self, environment: Environment, config: PlanningConfig, oracle_samplers: bool = False
     ) -> PolicySolver:

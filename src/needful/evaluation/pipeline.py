@@ -197,7 +197,8 @@ def run(
         solver = learned.solver(environment, config.planning, config.oracle_samplers)
         solve = solver.solve
         if config.execution:
-            execution = TaskExecution.of(solver, environment, config.execution, config.planning.action_limit)
+            limit = config.planning.action_limit
+            execution = TaskExecution.of(solver, environment, config.execution, limit)
         learning = learned.summary()
     except LearningTimeoutError as error:
         transitions = sum(map(len, demonstrations))

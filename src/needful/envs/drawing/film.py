@@ -38,7 +38,7 @@ from needful.envs.drawing.pictures import (
     wrap_lines,
     write_lines,
 )
-from needful.errors import importing_extra
+from needful.errors import InvalidInputError, importing_extra
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
