@@ -55,7 +55,6 @@ DEMO = Demonstration(
     ("generalise", "forgets"),
     [
         (partly_bound, {"On(?x0, *:block)", "On(*:ball, *:block)"}),
-        (whole_typed_predicate, {"On(*:block, *:block)", "On(*:ball, *:block)"}),
         (whole_predicate, {"On(*:thing, *:thing)"}),
     ],
 )

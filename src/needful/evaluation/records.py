@@ -17,6 +17,11 @@ from needful.errors import InvalidInputError
 from needful.storage.json_fields import Field
 
 
+# Fields of configurations that are hashed only if they differ from their defaults, because they were added
+# later: without this rule, the hashes of all earlier results would be outdated.
+ADDED_LATER = ("adaptive", "anchors")
+
+
 def config_hash(*parts: object) -> str:
     """Return a hash of configurations (16 hexadecimal digits); equal configurations have equal hashes.
 
@@ -37,7 +42,11 @@ def _content(value: object) -> Any:
             )
         return f"{value.__module__}.{value.__qualname__}"
     if is_dataclass(value):
-        content = {one.name: _content(getattr(value, one.name)) for one in fields(value)}
+        settings = {one.name: getattr(value, one.name) for one in fields(value)}
+        unchanged = {
+            one.name for one in fields(value) if one.name in ADDED_LATER and settings[one.name] == one.default
+        }
+        content = {name: _content(setting) for name, setting in settings.items() if name not in unchanged}
         return {"class": type(value).__qualname__, **content}
     if isinstance(value, tuple):
         return [_content(item) for item in value]
@@ -69,6 +78,8 @@ class RunRecord:
         suspects: one sentence per ground operator whose controller ran without reaching its subgoal.
         execution: how the plan was executed, and the numbers of executed controllers and replans. None, and
             absent in files, for open-loop execution in an exact world.
+        preset: the preset of the run and which of its settings were changed; see `RunConfig`. Empty, and
+            absent in files, without a preset.
     """
 
     domain: str
@@ -90,6 +101,7 @@ class RunRecord:
     objects: int = 0
     suspects: tuple[str, ...] = ()
     execution: Mapping[str, Any] | None = None
+    preset: str = ""
 
     @property
     def solved(self) -> bool:
@@ -97,9 +109,9 @@ class RunRecord:
         return self.outcome == Outcome.SOLVED.value
 
     def to_json(self) -> str:
-        """Return the record as one line of JSON; empty `suspects` and `execution` are left out."""
+        """Return the record as one line of JSON; empty `suspects`, `execution` and `preset` are left out."""
         content = asdict(self)
-        for name in ("suspects", "execution"):
+        for name in ("suspects", "execution", "preset"):
             if not content[name]:
                 del content[name]
         return json.dumps(content, sort_keys=True)
@@ -107,7 +119,7 @@ class RunRecord:
     @classmethod
     def from_json(cls, line: Field) -> RunRecord:
         """Return the record in a parsed JSON line; an invalid value raises an error with its position."""
-        optional = ("objects", "suspects", "execution")
+        optional = ("objects", "suspects", "execution", "preset")
         needed = [name for name in cls.__dataclass_fields__ if name not in optional]
         found = line.record(*needed, optional=optional)
         failure = found["failure"]
@@ -131,6 +143,7 @@ class RunRecord:
             objects=found["objects"].integer() if "objects" in found else 0,
             suspects=tuple(one.text() for one in found["suspects"].items()) if "suspects" in found else (),
             execution=_execution(found["execution"]) if "execution" in found else None,
+            preset=found["preset"].text() if "preset" in found else "",
         )
 
 
@@ -161,11 +174,15 @@ class RunIdentity:
     seed: int
     versions: Mapping[str, str]
     config_hash: str
+    preset: str = ""
 
 
-def run_identity(domain: str, learner: str, seed: int, *configs: object) -> RunIdentity:
+def run_identity(
+    domain: str, learner: str, seed: int, *configs: object, preset: str = ""
+) -> RunIdentity:
     """Return the identity of a run; `configs` are all other settings that affect its results."""
-    return RunIdentity(domain, learner, seed, versions(), config_hash(domain, learner, seed, *configs))
+    hashed = config_hash(domain, learner, seed, *configs, *((preset,) if preset else ()))
+    return RunIdentity(domain, learner, seed, versions(), hashed, preset)
 
 
 def versions() -> dict[str, str]:
@@ -218,6 +235,7 @@ def make_record(
         objects=objects,
         suspects=tuple(map(str, result.suspects)),
         execution=execution,
+        preset=identity.preset,
     )
 
 
