@@ -33,7 +33,7 @@ def test_record_is_one_line_with_all_fields() -> None:
     parsed = json.loads(line)
     assert list(parsed) == sorted(parsed)
     assert RunRecord(**{**parsed, "missing": tuple(parsed["missing"])}) == found
-    assert set(parsed) == set(asdict(found)) - {"suspects", "execution"}  # left out if they are empty
+    assert set(parsed) == set(asdict(found)) - {"suspects", "execution", "preset"}  # left out if they are empty
 
 
 def test_suspects_are_recorded_and_read() -> None:
@@ -56,3 +56,12 @@ def test_versions_are_those_of_the_installed_packages() -> None:
         "torch": version("torch"),
     }
     assert IDENTITY.versions == versions()
+
+
+def test_the_preset_is_recorded_and_read() -> None:
+    identity = run_identity("screws", "necessary-paper", 3, preset="paper, except timeout")
+    found = make_record(identity, 0, PlanningResult(Outcome.TIMEOUT), Outcome.TIMEOUT, 1.0)
+    assert found.preset == "paper, except timeout"
+    line = parse_json(found.to_json().encode(), Source("records.jsonl", ResultsError, 1))
+    assert RunRecord.from_json(line) == found
+    assert identity.config_hash != run_identity("screws", "necessary-paper", 3).config_hash
