@@ -277,7 +277,7 @@ def test_unknown_sampler_source_gets_a_suggestion(tmp_path: Path) -> None:
 def test_a_preset_sets_the_options_that_are_not_given(tmp_path: Path) -> None:
     out = tmp_path / "run"
     arguments = ("run", "screws", "--preset", "paper", "--demos", "5", "--tasks", "2", "--seed", "1")
-    summary = json.loads(succeed(*arguments, "--out", str(out), "--json"))
+    summary = json.loads(succeed(*arguments, "--out", out, "--json").out)
     assert summary["learner"] == "necessary-paper"
     assert (summary["demos"], summary["tasks"], summary["seed"]) == (5, 2, 1)
     assert summary["preset"] == "paper, except demos"
@@ -295,5 +295,5 @@ def test_a_preset_sets_the_options_that_are_not_given(tmp_path: Path) -> None:
 )
 def test_a_preset_that_cannot_be_used_is_explained(arguments: tuple[str, ...], message: str) -> None:
     result = needful("run", *arguments)
-    assert result.exit_code == 2
-    assert message in " ".join(result.stderr.split())
+    assert result.code == 2
+    assert message in result.err

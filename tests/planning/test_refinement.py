@@ -346,9 +346,9 @@ def test_tried_parameters_are_not_retried() -> None:
     assert len(set(moves)) == len(moves) > 1
 
 
-def test_without_redraws_failed_parameters_are_repeated_as_in_the_paper() -> None:
+def test_without_perturbation_only_parameters_of_the_sampler_are_tried() -> None:
     recorder = Recorder()
-    limits = RefinementLimits(4, 100, Budget.unlimited(), redraw=False)
+    limits = RefinementLimits(4, 100, Budget.unlimited(), perturb=False)
     found = run(ConstantSampler((0.6,)), execute=recorder, limits=limits)
     assert failure_of(found).step == 1
     assert [one for one in recorder.tried if one.startswith("MoveTo")] == ["MoveTo(robot, ball0; 0.6)"] * 4

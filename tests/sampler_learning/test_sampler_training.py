@@ -223,7 +223,8 @@ def test_the_samplers_of_the_paper_learn_parameters_instead_of_offsets() -> None
         assert isinstance(sampler, NeuralSampler)
         assert set(sampler.anchors.tolist()) == {NO_ANCHOR}
     push = samplers["Push"]
-    assert isinstance(push, NeuralSampler) and push.classifier is not None
+    assert isinstance(push, NeuralSampler)
+    assert push.classifier is not None
     values = np.array([demo.actions[1].parameters for demo in demos])
     assert np.array_equal(push.shift, values.min(axis=0))
     assert np.array_equal(push.scale, np.maximum(np.ptp(values, axis=0), 1.0))

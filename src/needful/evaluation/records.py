@@ -16,7 +16,6 @@ from needful.core.plans import Outcome, PlanningResult
 from needful.errors import InvalidInputError
 from needful.storage.json_fields import Field
 
-
 # Fields of configurations that are hashed only if they differ from their defaults, because they were added
 # later: without this rule, the hashes of all earlier results would be outdated.
 ADDED_LATER = ("adaptive", "anchors")
@@ -42,11 +41,11 @@ def _content(value: object) -> Any:
             )
         return f"{value.__module__}.{value.__qualname__}"
     if is_dataclass(value):
-        settings = {one.name: getattr(value, one.name) for one in fields(value)}
-        unchanged = {
-            one.name for one in fields(value) if one.name in ADDED_LATER and settings[one.name] == one.default
-        }
-        content = {name: _content(setting) for name, setting in settings.items() if name not in unchanged}
+        content = {}
+        for one in fields(value):
+            setting = getattr(value, one.name)
+            if one.name not in ADDED_LATER or setting != one.default:
+                content[one.name] = _content(setting)
         return {"class": type(value).__qualname__, **content}
     if isinstance(value, tuple):
         return [_content(item) for item in value]
@@ -109,7 +108,7 @@ class RunRecord:
         return self.outcome == Outcome.SOLVED.value
 
     def to_json(self) -> str:
-        """Return the record as one line of JSON; empty `suspects`, `execution` and `preset` are left out."""
+        """Return the record as one line of JSON, without empty `suspects`, `execution` and `preset`."""
         content = asdict(self)
         for name in ("suspects", "execution", "preset"):
             if not content[name]:
@@ -177,9 +176,7 @@ class RunIdentity:
     preset: str = ""
 
 
-def run_identity(
-    domain: str, learner: str, seed: int, *configs: object, preset: str = ""
-) -> RunIdentity:
+def run_identity(domain: str, learner: str, seed: int, *configs: object, preset: str = "") -> RunIdentity:
     """Return the identity of a run; `configs` are all other settings that affect its results."""
     hashed = config_hash(domain, learner, seed, *configs, *((preset,) if preset else ()))
     return RunIdentity(domain, learner, seed, versions(), hashed, preset)

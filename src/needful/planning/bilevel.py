@@ -79,8 +79,8 @@ class PlanningConfig:
             `predicted_subgoals`.
         planner: finds the abstract plans; see `make_planner`.
         adaptive: whether planning adapts to failed refinements. If so, plans are refined in rounds, ground
-            operators that miss their subgoals become dearer, and failed parameters are not repeated (see
-            `RefinementLimits.redraw`). If not, each plan is refined to the end before the next one, as in
+            operators that miss their subgoals become dearer, and parameters that failed are changed (see
+            `RefinementLimits.perturb`). If not, each plan is refined to the end before the next one, as in
             the paper.
     """
 

@@ -60,14 +60,15 @@ class RefinementLimits:
         samples_per_step: how many times to try a step with continuous parameters; other steps get one try.
         horizon: the maximum number of low-level actions in a plan.
         budget: the deadline.
-        redraw: whether a try draws parameters again if the controller cannot start with them, or if they
-            were already tried in this state. If not, each try draws once, as in the paper.
+        perturb: whether to change the parameters that a sampler returns, if they were already tried in this
+            state, or if the controller cannot start with any of them. If not, refinement uses only the
+            parameters that samplers return, as in the paper.
     """
 
     samples_per_step: int
     horizon: int
     budget: Budget
-    redraw: bool = True
+    perturb: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +178,7 @@ class ResumableRefinement:
                     self._misses.reach(index)
                     continue
                 if execution.offending:
-                    return self._result(
-                        replace(trace.to_refinement(reason), offending=execution.offending)
-                    )
+                    return self._result(replace(trace.to_refinement(reason), offending=execution.offending))
                 failure = reason
             if limits.budget.expired():  # ignore this failure: lack of time may have caused it
                 continue
@@ -270,12 +269,12 @@ class _Step:
             action = controller(*objects)
             return (action, 0, []) if action.initiable(state) else (None, 0, [action])
         rejected: list[GroundController] = []
-        for draw in range(MAX_DRAWS_PER_TRY if self.limits.redraw else 1):
+        for draw in range(MAX_DRAWS_PER_TRY):
             if self.limits.budget.expired():
                 return None, draw, rejected
-            if draw < SAMPLER_DRAWS_PER_TRY:
+            if draw < SAMPLER_DRAWS_PER_TRY or not self.limits.perturb:
                 parameters = self._parameters(state, rng)
-                if self.limits.redraw and parameters in tried_parameters:
+                if self.limits.perturb and parameters in tried_parameters:
                     bounds_width = np.subtract(controller.high, controller.low)
                     parameters = controller.clip(
                         rng.normal(parameters, NOISE_FRACTION * bounds_width).tolist()
@@ -288,7 +287,7 @@ class _Step:
             if action.initiable(state):
                 return action, draw + 1, rejected
             rejected.append(action)
-        return None, len(rejected), rejected
+        return None, MAX_DRAWS_PER_TRY, rejected
 
     def _parameters(self, state: State, rng: np.random.Generator) -> Parameters:
         name, controller = self.operator.operator.name, self.operator.operator.controller
@@ -347,7 +346,7 @@ class _Step:
         """
         circumstance = "in the state that was reached"
         if self._continuous:
-            circumstance = f"with any of {len(rejected)} sampled parameters"
+            circumstance = f"with any of {MAX_DRAWS_PER_TRY} sampled parameters"
         explained = (action.rejection_reason(state) for action in rejected[:MAX_EXPLAINED_DRAWS])
         reasons = Counter(filter(None, explained))
         listed = ", ".join(reason for reason, _ in reasons.most_common())
