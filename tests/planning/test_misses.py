@@ -136,8 +136,8 @@ def test_a_hard_plan_does_not_take_all_samples() -> None:
     assert result.statistics.samples < 1000
 
 
-@pytest.mark.parametrize("max_work", [1, 7, 40])
-def test_an_interrupted_refinement_continues_where_it_was(max_work: int) -> None:
+@pytest.mark.parametrize("max_tries", [1, 7, 40])
+def test_an_interrupted_refinement_continues_where_it_was(max_tries: int) -> None:
     task, places = row(5)
     near = _operator("Jump", [NEXT], low=(0.0,))
     steps = [near.ground([ROBOT0, a, b]) for a, b in itertools.pairwise(places)]
@@ -147,10 +147,10 @@ def test_an_interrupted_refinement_continues_where_it_was(max_work: int) -> None
         parts = (steps, subgoals, task.initial_state, {"Jump": Uniform()}, World(luck=0.3).execute, limits)
         expected = refine(*parts, np.random.default_rng(seed))
         resumable = ResumableRefinement(*parts, np.random.default_rng(seed))
-        found = resumable.resume(max_work)
+        found = resumable.resume(max_tries)
         while not found.complete:
             assert found.failure is not None
-            found = resumable.resume(max_work)
+            found = resumable.resume(max_tries)
         assert replace(found, suspect=None) == replace(expected, suspect=None)
 
 
