@@ -105,7 +105,7 @@ class PolicySolver:
 
     def solve(self, task: Task, seed: int) -> PlanningResult:
         """Solve a task: execute the actions that the policy chooses, from the task's initial state on."""
-        limits = RolloutLimits(self.config.horizon, Budget.seconds(self.config.timeout).expired)
+        limits = RolloutLimits(self.config.action_limit, Budget.seconds(self.config.timeout).expired)
         return self.kind.roll_out(self.policy, task, self.execute, limits, rng_for(seed, "policy"))
 
 
@@ -134,6 +134,7 @@ class LearnedPolicy:
 
         `oracle_samplers` is ignored, because a policy has no samplers.
         """
+        config = config.with_horizon(environment.horizon)
         return PolicySolver(self.policy, self.approach, environment.execute, config)
 
     def save(self, path: str | Path, domain: str | None = None, force: bool = False) -> None:

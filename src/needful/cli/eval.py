@@ -25,6 +25,8 @@ def evaluate_model(
     tasks: options.Tasks = 50,
     seed: options.Seed = 0,
     timeout: options.Timeout = 10.0,
+    horizon: options.Horizon = None,
+    samples_per_step: options.SamplesPerStep = 10,
     abstract_plans: options.AbstractPlans = 8,
     planner: options.PlannerName = DEFAULT_PLANNER,
     out: Annotated[
@@ -37,8 +39,9 @@ def evaluate_model(
 
     Records, one per task, are written with --out and printed with --json.
     """
-    planning = options.planning_config(timeout, abstract_plans, planner)
+    planning = options.planning_config(timeout, abstract_plans, planner, samples_per_step, horizon)
     with chosen_environment(domain) as environment, console.progress_bars() as progress:
+        planning = planning.with_horizon(environment.horizon)
         solver = load_solver(model, environment, planning)
         identity = run_identity(environment.name, solver.approach, seed, planning, model_digest(model))
         if out is not None:
