@@ -32,8 +32,8 @@ from needful.planning.planners import default_planner
 from needful.planning.refinement import Refinement, RefinementLimits, ResumableRefinement
 from needful.seeding import rng_for, seed_for
 
-# In the first round of refinement, an abstract plan gets this many times `samples_per_step` tries for each of
-# its steps. Each further round allows twice as many. After the last round, the task counts as failed.
+# In the first round of refinement, an abstract plan gets this many times `samples_per_step` tries for each
+# of its steps. Each further round allows twice as many. After the last round, the task counts as failed.
 FIRST_ROUND = 2
 MAX_ROUNDS = 4
 
@@ -218,7 +218,7 @@ class _Attempt:
     deepest: PlanningResult | None = None
 
     def run(self) -> PlanningResult:
-        """Refine abstract plans until one succeeds; else return the result that failed at the latest step."""
+        """Refine abstract plans until one succeeds, or return the result that failed at the latest step."""
         result = self._run_rounds()
         return replace(result, suspects=tuple(self.suspicions.suspects.values()))
 
