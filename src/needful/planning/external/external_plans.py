@@ -224,7 +224,7 @@ def find_program(name: str, given: str | None, package: str, relative_path: str)
         path = Path(folder, relative_path)
         if path.is_file():
             return str(path)
-    raise PlannerError(f"{name} is not installed. From the checkout: {install_command('planners')}")
+    raise PlannerError(f"{name} is not installed. Install it: {install_command('planners')}.")
 
 
 @dataclass(frozen=True, slots=True)
