@@ -32,7 +32,7 @@ LIGHT, DARK = "xcode", "github-dark"  # all of their colours have enough contras
 
 # The pages of each menu section: their names, or the folder they are in. Other pages come last.
 SECTIONS = {
-    "Start": ("index", "concepts", "tutorial"),
+    "Start": ("index", "install", "concepts", "tutorial"),
     "How to": (
         "howto/own_demonstrations",
         "howto/own_planner",
