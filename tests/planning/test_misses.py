@@ -19,8 +19,8 @@ from needful.core.operators import Operator
 from needful.core.plans import PlanningResult, necessary_atoms
 from needful.core.state import State
 from needful.core.tasks import AbstractTask, Task
-from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.budget import Budget
+from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.planners import AutoPlanner, generate_abstract_plans, make_planner
 from needful.planning.portfolio import paper_portfolio
 from needful.planning.refinement import RefinementLimits, ResumableRefinement, refine

@@ -135,7 +135,7 @@ def test_a_run_must_return_its_number_of_steps(returned: object) -> None:
             return returned
 
     environment = Forgetful()
-    with pytest.raises(InvalidInputError, match=r"Return the number of low-level actions"):
+    with pytest.raises(InvalidInputError, match=r"Return the number of low-level actions, at least 1"):
         environment.simulate(environment.initial_state(1.0), WAIT(environment.puck))
 
 
