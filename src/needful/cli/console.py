@@ -144,7 +144,17 @@ def describe_evaluation(summary: Mapping[str, Any]) -> str:
         for outcome, count in summary["failures"].items()
         if count
     ]
+    if "execution" in summary:
+        lines.append(_describe_execution(summary["execution"]))
     return "\n".join(lines)
+
+
+def _describe_execution(execution: Mapping[str, Any]) -> str:
+    rates = ("skill_failures", "observation_noise", "parameter_noise")
+    listed = ", ".join(f"{rate.replace('_', ' ')} {execution[rate]:g}" for rate in rates if execution[rate])
+    world = f" ({listed})" if listed else ""
+    counts = f"{execution['controllers_mean']:.1f} controllers and {execution['replans_mean']:.1f} replans"
+    return f"Executed {execution['mode'].replace('-', ' ')}{world}: {counts} per task on average."
 
 
 def describe_plan(result: PlanningResult) -> str:

@@ -67,6 +67,8 @@ class RunRecord:
         config_hash: identifies the configuration of the run.
         objects: the number of objects in the task, 0 if unknown.
         suspects: one sentence per ground operator whose controller ran without reaching its subgoal.
+        execution: how the plan was executed, and the numbers of executed controllers and replans. None, and
+            absent in files, for open-loop execution in an exact world.
     """
 
     domain: str
@@ -87,6 +89,7 @@ class RunRecord:
     config_hash: str
     objects: int = 0
     suspects: tuple[str, ...] = ()
+    execution: Mapping[str, Any] | None = None
 
     @property
     def solved(self) -> bool:
@@ -94,16 +97,17 @@ class RunRecord:
         return self.outcome == Outcome.SOLVED.value
 
     def to_json(self) -> str:
-        """Return the record as one line of JSON; without suspects, their field is left out."""
+        """Return the record as one line of JSON; empty `suspects` and `execution` are left out."""
         content = asdict(self)
-        if not self.suspects:
-            del content["suspects"]
+        for name in ("suspects", "execution"):
+            if not content[name]:
+                del content[name]
         return json.dumps(content, sort_keys=True)
 
     @classmethod
     def from_json(cls, line: Field) -> RunRecord:
         """Return the record in a parsed JSON line; an invalid value raises an error with its position."""
-        optional = ("objects", "suspects")
+        optional = ("objects", "suspects", "execution")
         needed = [name for name in cls.__dataclass_fields__ if name not in optional]
         found = line.record(*needed, optional=optional)
         failure = found["failure"]
@@ -126,7 +130,19 @@ class RunRecord:
             config_hash=found["config_hash"].text(),
             objects=found["objects"].integer() if "objects" in found else 0,
             suspects=tuple(one.text() for one in found["suspects"].items()) if "suspects" in found else (),
+            execution=_execution(found["execution"]) if "execution" in found else None,
         )
+
+
+def _execution(field: Field) -> dict[str, Any]:
+    counts = ("controllers", "replans")
+    shares = ("skill_failures", "observation_noise", "parameter_noise")
+    found = field.record("mode", *shares, *counts)
+    return {
+        "mode": found["mode"].text(),
+        **{name: found[name].number() for name in shares},
+        **{name: found[name].integer() for name in counts},
+    }
 
 
 def _seconds(field: Field) -> dict[str, float]:
@@ -169,6 +185,7 @@ def make_record(
     outcome: Outcome,
     total: float,
     objects: int = 0,
+    execution: Mapping[str, Any] | None = None,
 ) -> RunRecord:
     """Return the record of the test task number `task`, which took `total` seconds.
 
@@ -200,6 +217,7 @@ def make_record(
         config_hash=identity.config_hash,
         objects=objects,
         suspects=tuple(map(str, result.suspects)),
+        execution=execution,
     )
 
 
