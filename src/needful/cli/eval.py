@@ -53,7 +53,7 @@ def evaluate_model(
         identity = run_identity(environment.name, solver.approach, seed, *settings)
         in_world = None
         if execution:
-            in_world = TaskExecution.of(solver, environment, execution, planning.action_limit)
+            in_world = TaskExecution.of(solver, environment, execution, planning.horizon)
         if out is not None:
             console.check_paths_disjoint(model_directory(model), out)
         with nullcontext() if out is None else RunFolder.replacing(out, force) as folder:

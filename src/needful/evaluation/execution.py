@@ -90,16 +90,20 @@ class TaskExecution:
 
     @classmethod
     def of(
-        cls, solver: Solver, environment: Environment, config: ExecutionConfig, horizon: int
+        cls, solver: Solver, environment: Environment, config: ExecutionConfig, horizon: int | None
     ) -> TaskExecution:
-        """Return the execution in worlds of an environment; measure the ranges of features if needed."""
+        """Return the execution in worlds of an environment; measure the ranges of features if needed.
+
+        The horizon None stands for that of the environment.
+        """
         ranges = measured_ranges(environment) if config.disturbances.observation_noise else {}
         if ranges and not any(ranges.values()):
             raise InvalidInputError(
                 f"All features of {environment.name!r} are discrete, so observation noise has no effect. "
                 "Leave it out."
             )
-        return cls(solver, environment, config, horizon, ranges)
+        limit = environment.horizon if horizon is None else horizon
+        return cls(solver, environment, config, limit, ranges)
 
     def run(self, task: Task, seed: int) -> Trial:
         """Solve one task; the seed determines planning and the disturbances."""

@@ -197,8 +197,7 @@ def run(
         solver = learned.solver(environment, config.planning, config.oracle_samplers)
         solve = solver.solve
         if config.execution:
-            limit = config.planning.action_limit
-            execution = TaskExecution.of(solver, environment, config.execution, limit)
+            execution = TaskExecution.of(solver, environment, config.execution, horizon)
         learning = learned.summary()
     except LearningTimeoutError as error:
         transitions = sum(map(len, demonstrations))
