@@ -97,7 +97,7 @@ def measure(todo: Sequence[Condition]) -> Iterator[Measurement]:
     """Learn the model of one domain and seed, and measure the given conditions."""
     first = todo[0]
     env = needful.make_environment(first.domain)
-    planning = needful.PlanningConfig()
+    planning = needful.PlanningConfig().with_horizon(env.horizon)
     if first.model == "oracle":
         solver: needful.Solver = needful.BilevelSolver(env.oracle_model(), env.execute, planning)
     else:
@@ -108,7 +108,7 @@ def measure(todo: Sequence[Condition]) -> Iterator[Measurement]:
     for condition in todo:
         disturbances = needful.Disturbances(condition.skill_failures, condition.noise)
         config = needful.ExecutionConfig(condition.closed_loop, disturbances)
-        execution = TaskExecution(solver, env, config, planning.horizon, ranges)
+        execution = TaskExecution(solver, env, config, env.horizon, ranges)
         identity = run_identity(condition.domain, condition.model, condition.seed, config)
         started = time.process_time()
         records = solve_tasks(

@@ -49,11 +49,16 @@ from needful.core.state import State as State
 from needful.core.tasks import AbstractTask as AbstractTask
 from needful.core.tasks import Task as Task
 from needful.demos.collect import OracleDemonstrator as OracleDemonstrator
+from needful.demos.collect import ScriptedDemonstrator as ScriptedDemonstrator
 from needful.demos.collect import collect_demonstrations as collect_demonstrations
+from needful.demos.collect import make_demonstrator as make_demonstrator
+from needful.demos.episodes import AtomChange as AtomChange
 from needful.demos.episodes import Episode as Episode
 from needful.demos.episodes import Segment as Segment
 from needful.demos.episodes import demonstrations_from_episodes as demonstrations_from_episodes
+from needful.demos.episodes import segment_by_atoms as segment_by_atoms
 from needful.demos.episodes import segment_by_controller as segment_by_controller
+from needful.demos.episodes import segment_by_start as segment_by_start
 from needful.demos.episodes import segment_by_step as segment_by_step
 from needful.envs.catalogue import environment_names as environment_names
 from needful.envs.catalogue import make_environment as make_environment
@@ -73,6 +78,7 @@ from needful.errors import InvalidInputError as InvalidInputError
 from needful.errors import LearningTimeoutError as LearningTimeoutError
 from needful.errors import ModelError as ModelError
 from needful.errors import NeedfulError as NeedfulError
+from needful.errors import NotProvidedError as NotProvidedError
 from needful.errors import OutputError as OutputError
 from needful.errors import OutputExistsError as OutputExistsError
 from needful.errors import PlannerError as PlannerError

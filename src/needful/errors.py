@@ -3,6 +3,7 @@
     NeedfulError                   anything this package raises on purpose
     ├── InvalidInputError          an argument, option or file cannot be used
     │   ├── UnknownNameError       a name is not among the known names; suggests the nearest
+    │   ├── NotProvidedError       an environment does not provide an optional method
     │   ├── DemonstrationError     a demonstration or a file of demonstrations is invalid
     │   ├── ModelError             a model directory is incomplete or corrupt
     │   ├── ResultsError           a results file is missing, damaged or has another version
@@ -44,6 +45,10 @@ class UnknownNameError(InvalidInputError):
         hint = f" Did you mean {self.nearest!r}?" if self.nearest else ""
         listed = ", ".join(self.known) if self.known else "none"
         super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {listed}. {remedy}".rstrip())
+
+
+class NotProvidedError(InvalidInputError):
+    """An environment does not provide an optional method, such as `oracle_model`."""
 
 
 class DemonstrationError(InvalidInputError):

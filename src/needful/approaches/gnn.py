@@ -107,7 +107,7 @@ class PolicySolver:
 
     def solve(self, task: Task, seed: int) -> PlanningResult:
         """Solve a task: execute the actions that the policy chooses, from the task's initial state on."""
-        limits = RolloutLimits(self.config.horizon, Budget.seconds(self.config.timeout).expired)
+        limits = RolloutLimits(self.config.action_limit, Budget.seconds(self.config.timeout).expired)
         return self.kind.roll_out(self.policy, task, self.execute, limits, rng_for(seed, "policy"))
 
     def act(self, task: Task, world: World, seed: int) -> AgentResult:
@@ -117,7 +117,7 @@ class PolicySolver:
                 f"{self.approach!r} plans whole rollouts, so it cannot act closed loop. "
                 "Use --execute open-loop, or the learner gnn-model-free."
             )
-        limits = RolloutLimits(self.config.horizon, Budget.seconds(self.config.timeout).expired)
+        limits = RolloutLimits(self.config.action_limit, Budget.seconds(self.config.timeout).expired)
         start, observed = time.monotonic(), Task(world.observe(), task.goal)
         result = follow(
             self.policy, observed, lambda state, action: world.act(action), limits, rng_for(seed, "policy")
@@ -157,6 +157,7 @@ class LearnedPolicy:
 
         `oracle_samplers` is ignored, because a policy has no samplers.
         """
+        config = config.with_horizon(environment.horizon)
         return PolicySolver(self.policy, self.approach, environment.execute, config)
 
     def save(self, path: str | Path, domain: str | None = None, force: bool = False) -> None:

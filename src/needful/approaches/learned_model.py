@@ -127,6 +127,7 @@ class LearnedModel:
         model = self.model
         if oracle_samplers:
             model = with_oracle_samplers(model, environment.oracle_model())
+        config = config.with_horizon(environment.horizon)
         return BilevelSolver(model, environment.execute, config, self.approach)
 
     def save(self, path: str | Path, domain: str | None = None, force: bool = False) -> None:

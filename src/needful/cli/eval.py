@@ -26,6 +26,8 @@ def evaluate_model(
     tasks: options.Tasks = 50,
     seed: options.Seed = 0,
     timeout: options.Timeout = 10.0,
+    horizon: options.Horizon = None,
+    samples_per_step: options.SamplesPerStep = 10,
     abstract_plans: options.AbstractPlans = 8,
     planner: options.PlannerName = DEFAULT_PLANNER,
     execute: options.Execute = OPEN_LOOP,
@@ -42,9 +44,10 @@ def evaluate_model(
 
     Records, one per task, are written with --out and printed with --json.
     """
-    planning = options.planning_config(timeout, abstract_plans, planner)
+    planning = options.planning_config(timeout, abstract_plans, planner, samples_per_step, horizon)
     execution = options.execution_config(execute, skill_failures, observation_noise, parameter_noise)
     with chosen_environment(domain) as environment, console.progress_bars() as progress:
+        planning = planning.with_horizon(environment.horizon)
         solver = load_solver(model, environment, planning)
         settings = (planning, model_digest(model), *((execution,) if execution else ()))
         identity = run_identity(environment.name, solver.approach, seed, *settings)

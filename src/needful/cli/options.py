@@ -59,9 +59,21 @@ def enum_member(kind: type[Member], what: str, name: str) -> Member:
     return members[name]
 
 
-def planning_config(timeout: float, abstract_plans: int, planner: str) -> PlanningConfig:
-    """Return the settings of planning from the options --timeout, --abstract-plans and --planner."""
-    return PlanningConfig(timeout=timeout, max_abstract_plans=abstract_plans, planner=make_planner(planner))
+def planning_config(
+    timeout: float,
+    abstract_plans: int,
+    planner: str,
+    samples_per_step: int = 10,
+    horizon: int | None = None,
+) -> PlanningConfig:
+    """Return the settings of planning from the options with these names."""
+    return PlanningConfig(
+        timeout=timeout,
+        max_abstract_plans=abstract_plans,
+        samples_per_step=samples_per_step,
+        horizon=horizon,
+        planner=make_planner(planner),
+    )
 
 
 def execution_config(
@@ -99,6 +111,20 @@ LearningTimeout: TypeAlias = Annotated[
 ]
 AbstractPlans: TypeAlias = Annotated[
     int, typer.Option("--abstract-plans", min=1, help="Maximum number of abstract plans per task.")
+]
+SamplesPerStep: TypeAlias = Annotated[
+    int,
+    typer.Option("--samples-per-step", min=1, help="Maximum number of parameters to try for each step."),
+]
+Horizon: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--horizon", min=1, help="Maximum number of low-level actions; by default the domain's horizon."
+    ),
+]
+Recorded: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--demonstrations", metavar="FILE", help="Recorded demonstrations: a needful-demos file."),
 ]
 PlannerName: TypeAlias = Annotated[
     str, typer.Option("--planner", help=f"Planner that finds abstract plans: {', '.join(planner_names())}.")

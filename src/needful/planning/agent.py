@@ -356,7 +356,7 @@ class _Episode:
         return Failure(len(self.actions), None, outcome, missing, detail)
 
     def _low_level_actions_left(self) -> int:
-        return self.config.planning.horizon - self.low_level_actions
+        return self.config.planning.action_limit - self.low_level_actions
 
     def _seconds(self) -> float:
         return self.clock() - self.started - self.seconds_in_world

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -54,7 +55,8 @@ class PlanningConfig:
         timeout: seconds per task, for grounding, search and refinement together.
         max_abstract_plans: how many abstract plans to refine; with 1, a failed refinement ends planning.
         samples_per_step: how many times to try a step with continuous parameters.
-        horizon: the maximum number of low-level actions in a plan.
+        horizon: the maximum number of low-level actions in a plan. With None, solvers and demonstrators use
+            the `horizon` of their environment, and `plan` has no limit.
         max_nodes: how many search nodes may be created per task, or None for no limit.
         max_ground_operators: how many ground operators a problem may have, or None for no limit.
         allow_noops: whether to plan with operators that have no effects, or only quantified deletes.
@@ -66,7 +68,7 @@ class PlanningConfig:
     timeout: float = 10.0
     max_abstract_plans: int = 8
     samples_per_step: int = 10
-    horizon: int = 100
+    horizon: int | None = None
     max_nodes: int | None = 20_000_000
     max_ground_operators: int | None = 2_500_000
     allow_noops: bool = True
@@ -83,6 +85,15 @@ class PlanningConfig:
             max_nodes=self.max_nodes,
             max_ground_operators=self.max_ground_operators,
         )
+
+    @property
+    def action_limit(self) -> int:
+        """The horizon, or the largest integer if there is none."""
+        return sys.maxsize if self.horizon is None else self.horizon
+
+    def with_horizon(self, horizon: int) -> PlanningConfig:
+        """Return these settings with the given horizon, unless they have one."""
+        return replace(self, horizon=horizon) if self.horizon is None else self
 
 
 def plan(
@@ -201,7 +212,7 @@ class _Attempt:
     def _refine(self, problem: Problem, steps: tuple[int, ...]) -> tuple[PlanningResult, Refinement]:
         abstract_plan = problem.plan(steps)
         subgoals = self.config.subgoals(abstract_plan, self.initial, self.task.goal)
-        limits = RefinementLimits(self.config.samples_per_step, self.config.horizon, self.budget)
+        limits = RefinementLimits(self.config.samples_per_step, self.config.action_limit, self.budget)
         rng = rng_for(self.seed, "refinement", self.statistics.abstract_plans)
         started = self.budget.clock()
         refinement = refine(
