@@ -111,9 +111,7 @@ def measure(todo: Sequence[Condition]) -> Iterator[Measurement]:
         execution = TaskExecution(solver, env, config, env.horizon, ranges)
         identity = run_identity(condition.domain, condition.model, condition.seed, config)
         started = time.process_time()
-        records = solve_tasks(
-            solver.solve, env, condition.tasks, planning.horizon, identity, execution=execution
-        ).records
+        records = solve_tasks(execution, env, condition.tasks, env.horizon, identity).records
         failed = [record.outcome for record in records if not record.solved]
         counts = [record.execution or {} for record in records]
         yield Measurement(
