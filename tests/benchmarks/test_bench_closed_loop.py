@@ -9,25 +9,14 @@ import pytest
 import closed_loop
 from closed_loop import draw, main, read
 
-ARGUMENTS = (
-    "--domains",
-    "cluttered-1d",
-    "--first-seed",
-    "0",
-    "--seeds",
-    "1",
-    "--tasks",
-    "3",
-    "--demos",
-    "6",
-)
+ARGUMENTS = "--domains cluttered-1d --first-seed 0 --seeds 1 --tasks 3 --demos 6 --noise 0 0.01".split()
 
 
 def test_results_are_written_once_and_read_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "results.jsonl"
-    main([*ARGUMENTS, "--noise", "0", "0.01", "--out", str(out)])
+    main([*ARGUMENTS, "--out", str(out)])
     printed = capsys.readouterr().out
     found = read(out)
     assert len(found) == 6  # three worlds, open loop and closed loop
@@ -40,7 +29,7 @@ def test_results_are_written_once_and_read_again(
         raise AssertionError("a measurement is repeated")
 
     monkeypatch.setattr(closed_loop, "measure", fail)
-    main([*ARGUMENTS, "--noise", "0", "0.01", "--out", str(out)])
+    main([*ARGUMENTS, "--out", str(out)])
     assert capsys.readouterr().out == printed
     draw(found, tmp_path / "figure.png")
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
