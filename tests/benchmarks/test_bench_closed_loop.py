@@ -9,7 +9,21 @@ import pytest
 import closed_loop
 from closed_loop import draw, main, read
 
-ARGUMENTS = "--domains cluttered-1d --first-seed 0 --seeds 1 --tasks 3 --demos 6 --noise 0 0.01".split()
+ARGUMENTS = [
+    "--domains",
+    "cluttered-1d",
+    "--first-seed",
+    "0",
+    "--seeds",
+    "1",
+    "--tasks",
+    "3",
+    "--demos",
+    "6",
+    "--noise",
+    "0",
+    "0.01",
+]
 
 
 def test_results_are_written_once_and_read_again(
