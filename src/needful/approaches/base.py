@@ -111,6 +111,11 @@ class Solver(Protocol):
 class Learned(Protocol):
     """The result of learning: a model or a policy."""
 
+    @property
+    def practised(self) -> tuple[Demonstration, ...]:
+        """The demonstrations that the learner made itself, by solving training tasks in the simulator."""
+        ...
+
     def solver(
         self, environment: Environment, config: PlanningConfig, oracle_samplers: bool = False
     ) -> Solver:

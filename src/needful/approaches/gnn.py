@@ -18,7 +18,7 @@ from needful.core.model import Vocabulary
 from needful.core.plans import AgentResult, PlanningResult
 from needful.core.tasks import Task
 from needful.envs.contract import Environment
-from needful.errors import InvalidInputError
+from needful.errors import InvalidInputError, importing_extra
 from needful.planning.bilevel import PlanningConfig
 from needful.planning.budget import Budget
 from needful.policies.graph_policy import GraphPolicy
@@ -65,6 +65,8 @@ class GnnApproach:
         self, vocabulary: Vocabulary, demonstrations: Demonstrations, config: LearningConfig = DEFAULTS
     ) -> LearnedPolicy:
         """Train a policy on demonstrations; they must contain states, not only atoms."""
+        with importing_extra("gnn", f"The learner {self.name!r}"):
+            from needful.policies.training import train_policy  # imports torch, which takes seconds
         deadline = Deadline.after(config.timeout)
         report = config.progress.stage("Training a policy", config.policy.epochs)
 
@@ -75,8 +77,6 @@ class GnnApproach:
         demonstrations = tuple(demonstrations)
         check_demonstrations(vocabulary, demonstrations)
         seconds: dict[str, float] = {}
-        from needful.policies.training import train_policy  # imported here, because it loads torch
-
         with timed("policy", seconds):
             policy = train_policy(vocabulary, demonstrations, config.policy, config.seed, on_epoch)
         provenance: dict[str, JsonValue] = {
@@ -154,6 +154,11 @@ class LearnedPolicy:
     def transitions(self) -> int:
         """The number of demonstrated steps."""
         return sum(map(len, self.demonstrations))
+
+    @property
+    def practised(self) -> tuple[Demonstration, ...]:
+        """No demonstrations, because a policy does not practise."""
+        return ()
 
     def solver(
         self, environment: Environment, config: PlanningConfig, oracle_samplers: bool = False

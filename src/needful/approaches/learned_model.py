@@ -162,7 +162,9 @@ class LearnedModel:
 
     def all_doubts(self) -> tuple[Doubt, ...]:
         """Return the doubts in the order in which to list them, those of cross-validation included."""
-        found = () if self.validation is None else validation_doubts(self.validation, self.doubts)
+        found: tuple[Doubt, ...] = ()
+        if self.validation is not None:
+            found = validation_doubts(self.validation, self.doubts, "experiments" not in self.seconds)
         return tuple(sorted((*self.doubts.items, *found), key=lambda one: one.rank))
 
     def summary(self) -> dict[str, Any]:

@@ -43,15 +43,19 @@ def envs(as_json: AsJson = False) -> None:
             f"objects: {row['objects']['train']} in training tasks, {row['objects']['test']} in test tasks"
         )
         if not CATALOGUE[name].installed:
-            console.print_result(f"  to install, run in the checkout: {install_command(row['extra'])}")
+            console.print_result(f"  to install: {install_command(row['extra'])}")
 
 
 def _row(name: str, entry: CatalogueEntry) -> dict[str, Any]:
-    row = asdict(entry.sizes or _sizes(name)) | {"description": entry.description}
+    row = asdict(domain_sizes(name)) | {"description": entry.description}
     return row if entry.extra is None else row | {"extra": entry.extra}
 
 
-def _sizes(name: str) -> Sizes:
+def domain_sizes(name: str) -> Sizes:
+    """Return the sizes of a domain; object counts are those of some sampled tasks."""
+    known = CATALOGUE[name].sizes
+    if known is not None:
+        return known
     environment = make_environment(name)
     vocabulary = environment.vocabulary
     objects = {

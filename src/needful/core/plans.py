@@ -71,6 +71,30 @@ class Failure:
         return short_repr(self, f"step {self.step}", self.outcome.value, missing, repr(self.detail))
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Suspect:
+    """A ground operator that may be false: its controller ran, but its step never reached the subgoal.
+
+    Attributes:
+        operator: the ground operator.
+        missing: the subgoal atoms that did not hold after any of the tries. Empty if each try missed
+            other atoms, or if the simulator reported failures.
+        tries: the number of tries.
+    """
+
+    operator: GroundOperator
+    missing: tuple[GroundAtom, ...]
+    tries: int
+
+    def __str__(self) -> str:
+        tries = "1 try" if self.tries == 1 else f"{self.tries} tries"
+        missed = ", ".join(map(str, self.missing)) or "its subgoal"
+        return f"{self.operator} missed {missed} in {tries}"
+
+    def __repr__(self) -> str:
+        return short_repr(self, str(self))
+
+
 @dataclass(slots=True)
 class SearchStatistics:
     """Counters and times of planning for one task, summed over all restarts of the search."""
@@ -99,6 +123,8 @@ class PlanningResult:
         failure: where and why the attempt with the most progress failed; None if the task was solved or
             no abstract plan was found.
         statistics: counters and times of the search.
+        suspects: the ground operators that failed in every try although their controllers ran, in the order
+            of discovery. The search avoided them in later plans if it could.
     """
 
     outcome: Outcome
@@ -108,6 +134,7 @@ class PlanningResult:
     subgoals: tuple[AbstractState, ...] = ()
     failure: Failure | None = None
     statistics: SearchStatistics = field(default_factory=SearchStatistics)
+    suspects: tuple[Suspect, ...] = ()
 
     def __repr__(self) -> str:
         steps, actions = counted(self.abstract_plan, "abstract step"), counted(self.actions, "action")

@@ -143,9 +143,9 @@ class RunConfig:
         `recorded` is the digest of the demonstrations, if they were not collected by the run.
         """
         configs = (self.demos, self.planning, self.samplers, self.experiments, self.oracle_samplers)
-        others = (*recorded, *((self.execution,) if self.execution else ()))
+        optional = (*((self.execution,) if self.execution else ()), *recorded)
         return run_identity(
-            domain, self.learner, self.seed, *configs, self.learning_timeout, self.policy, *others
+            domain, self.learner, self.seed, *configs, self.learning_timeout, self.policy, *optional
         )
 
 
@@ -213,6 +213,8 @@ def run(
         transitions = sum(map(len, demonstrations))
         learning = learning_summary(transitions, operators=0, coverage=0.0, seconds=error.seconds)
     if folder is not None and learned is not None:
+        if learned.practised:
+            folder.save_demonstrations(environment.vocabulary, (*demonstrations, *learned.practised))
         learned.save(folder.model, domain=environment.name)
     evaluation = solve_tasks(solve, environment, config.tasks, horizon, identity, folder, progress)
     summary = run_summary(
