@@ -362,3 +362,17 @@ def test_static_relations_of_rooms_are_never_forbidden():
     learned = learn_operators(demonstrate(WORLDS["walk around blocked rooms"]))
     assert {atom.predicate for one in learned.operators for atom in one.negative_preconditions} == {BLOCKED}
     assert NEXT_TO in {atom.predicate for one in learned.operators for atom in one.preconditions}
+
+
+@pytest.mark.parametrize("name", ["clear blocked rooms", "walk around blocked rooms"])
+def test_rare_side_effects_do_not_hide_the_condition(name):
+    """After a tenth of the steps, a random room becomes blocked."""
+    world = WORLDS[name]
+    demos = [
+        world.demonstrate_with_side_effects(seed, 3 + seed % 3, BLOCKED, share=0.1) for seed in range(60)
+    ]
+    going = [one for one in learn_operators(demos).operators if one.controller.name == "Go"]
+    assert going
+    for one in going:
+        target = one.controller_arguments[1]
+        assert BLOCKED.lifted(target) in one.negative_preconditions
