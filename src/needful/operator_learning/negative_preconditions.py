@@ -111,10 +111,8 @@ def negative_preconditions(demonstrations: Sequence[Demonstration], learn: Learn
     """
     ordinary = learn(demonstrations)
     hypothesis, problem = ordinary.climb.hypothesis, ordinary.problem
-    negated, informative = (
-        predicates_to_negate(hypothesis, problem),
-        rejected_predicates(hypothesis, problem),
-    )
+    negated = predicates_to_negate(hypothesis, problem)
+    informative = rejected_predicates(hypothesis, problem)
     rejected = ordinary.user_names(informative)
     complements = find_complements(ordinary.user_names(negated) | rejected, demonstrations)
     if complements:
@@ -290,8 +288,9 @@ def _is_better(
     """Return whether operators with complements explain the demonstrations better than those without.
 
     `complements` contains the names of the complements. Uncovered transitions, redundant steps (see
-    `redundant_steps`) and false claims about other predicates must not increase. In addition, redundant steps or false claims must decrease, or a precondition must be in `informative`: the
-    complements that explain why the demonstrator did not choose other objects.
+    `redundant_steps`) and false claims about other predicates must not increase. In addition, redundant
+    steps or false claims must decrease, or a precondition must be in `informative`: the complements that
+    explain why the demonstrator did not choose other objects.
     """
     new, old = found.coverage, ordinary.climb.hypothesis.coverage
     redundant, old_redundant = count_redundant_steps(new), count_redundant_steps(old)
