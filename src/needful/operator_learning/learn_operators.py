@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from needful.core.deadline import NO_DEADLINE, Deadline
-from needful.core.demonstrations import Demonstration
+from needful.core.demonstrations import Demonstration, check_declarations
 from needful.operator_learning.canonical_encoding import encode_canonically
 from needful.operator_learning.canonical_names import CanonicalNames
 from needful.operator_learning.encoding import TransitionId, number_transitions
@@ -104,6 +104,7 @@ def learn_operators(
     and the names that occur in them do not affect the result; see `canonical_names`. Raises
     `LearningTimeoutError` if the deadline passes.
     """
+    check_declarations(demonstrations)
     config = config or OperatorLearningConfig()
     repairs = config.repair(demonstrations, deadline)
 
