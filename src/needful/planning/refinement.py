@@ -174,7 +174,9 @@ class ResumableRefinement:
                     self._misses.reach(index)
                     continue
                 if execution.offending:
-                    return self._result(replace(trace.to_refinement(reason), offending=execution.offending))
+                    return self._result(
+                        replace(trace.to_refinement(reason), offending=execution.offending)
+                    )
                 failure = reason
             if limits.budget.expired():  # ignore this failure: lack of time may have caused it
                 continue
