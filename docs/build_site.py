@@ -27,6 +27,7 @@ NAVIGATION: Mapping[str, tuple[str, ...]] = {
     "In depth": (
         "learning",
         "planning",
+        "execution",
         "demonstrations",
         "interoperability",
         "gnn_policies",

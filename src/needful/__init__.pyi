@@ -23,6 +23,7 @@ from needful.core.controllers import Controller as Controller
 from needful.core.controllers import ControllerPolicy as ControllerPolicy
 from needful.core.controllers import Execution as Execution
 from needful.core.controllers import GroundController as GroundController
+from needful.core.controllers import World as World
 from needful.core.demonstrations import Demonstration as Demonstration
 from needful.core.demonstrations import Transition as Transition
 from needful.core.model import ConstantSampler as ConstantSampler
@@ -37,6 +38,9 @@ from needful.core.operators import GroundOperator as GroundOperator
 from needful.core.operators import Operator as Operator
 from needful.core.operators import Wildcard as Wildcard
 from needful.core.plans import AbstractPlan as AbstractPlan
+from needful.core.plans import AgentEvent as AgentEvent
+from needful.core.plans import AgentResult as AgentResult
+from needful.core.plans import Decision as Decision
 from needful.core.plans import Failure as Failure
 from needful.core.plans import Outcome as Outcome
 from needful.core.plans import PlanningResult as PlanningResult
@@ -63,12 +67,16 @@ from needful.envs.contract import Environment as Environment
 from needful.envs.contract import MultiStepEnvironment as MultiStepEnvironment
 from needful.envs.contract import Split as Split
 from needful.envs.contract import oracle_operator as oracle_operator
+from needful.envs.disturbances import Disturbances as Disturbances
+from needful.envs.disturbances import SimulatedWorld as SimulatedWorld
+from needful.envs.disturbances import feature_ranges as feature_ranges
 from needful.envs.findings import Finding as Finding
 from needful.envs.gym import register_all as register_all
 from needful.errors import DemonstrationError as DemonstrationError
 from needful.errors import EnvironmentFailure as EnvironmentFailure
 from needful.errors import InvalidInputError as InvalidInputError
 from needful.errors import LearningTimeoutError as LearningTimeoutError
+from needful.errors import MissingExtraError as MissingExtraError
 from needful.errors import ModelError as ModelError
 from needful.errors import NeedfulError as NeedfulError
 from needful.errors import NotProvidedError as NotProvidedError
@@ -77,6 +85,7 @@ from needful.errors import OutputExistsError as OutputExistsError
 from needful.errors import PlannerError as PlannerError
 from needful.errors import ResultsError as ResultsError
 from needful.errors import UnknownNameError as UnknownNameError
+from needful.evaluation.execution import ExecutionConfig as ExecutionConfig
 from needful.evaluation.pipeline import RunConfig as RunConfig
 from needful.evaluation.pipeline import RunResult as RunResult
 from needful.evaluation.pipeline import evaluate as evaluate
@@ -91,6 +100,8 @@ from needful.operator_learning.explanation import explain_operator as explain_op
 from needful.operator_learning.learn_operators import OperatorLearningConfig as OperatorLearningConfig
 from needful.operator_learning.learn_operators import learn_operators as learn_operators
 from needful.operator_learning.learned_operators import LearnedOperators as LearnedOperators
+from needful.planning.agent import Agent as Agent
+from needful.planning.agent import AgentConfig as AgentConfig
 from needful.planning.bilevel import PlanningConfig as PlanningConfig
 from needful.planning.bilevel import plan as plan
 from needful.planning.pddl.reader import PddlDomain as PddlDomain

@@ -43,7 +43,7 @@ def envs(as_json: AsJson = False) -> None:
             f"objects: {row['objects']['train']} in training tasks, {row['objects']['test']} in test tasks"
         )
         if not CATALOGUE[name].installed:
-            console.print_result(f"  to install, run in the checkout: {install_command(row['extra'])}")
+            console.print_result(f"  to install: {install_command(row['extra'])}")
 
 
 def _row(name: str, entry: CatalogueEntry) -> dict[str, Any]:

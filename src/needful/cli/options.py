@@ -11,7 +11,9 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 import typer
 
 from needful.approaches.catalogue import APPROACHES
+from needful.envs.disturbances import Disturbances
 from needful.errors import UnknownNameError
+from needful.evaluation.execution import CLOSED_LOOP, OPEN_LOOP, ExecutionConfig
 from needful.planning.bilevel import PlanningConfig
 from needful.planning.planners import make_planner, planner_names
 
@@ -74,6 +76,16 @@ def planning_config(
     )
 
 
+def execution_config(
+    execute: str, skill_failures: float, observation_noise: float, parameter_noise: float
+) -> ExecutionConfig:
+    """Return how plans are executed, from --execute and the options for failing skills and noise."""
+    if execute not in (OPEN_LOOP, CLOSED_LOOP):
+        raise UnknownNameError("kind of execution", execute, (OPEN_LOOP, CLOSED_LOOP))
+    disturbances = Disturbances(skill_failures, observation_noise, parameter_noise)
+    return ExecutionConfig(execute == CLOSED_LOOP, disturbances)
+
+
 Domain: TypeAlias = Annotated[
     str,
     typer.Argument(
@@ -116,6 +128,36 @@ Recorded: TypeAlias = Annotated[
 ]
 PlannerName: TypeAlias = Annotated[
     str, typer.Option("--planner", help=f"Planner that finds abstract plans: {', '.join(planner_names())}.")
+]
+Execute: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--execute",
+        metavar=f"{OPEN_LOOP}|{CLOSED_LOOP}",
+        help="Execute the whole plan (open-loop), or observe after each controller (closed-loop).",
+    ),
+]
+SkillFailures: TypeAlias = Annotated[
+    float,
+    typer.Option("--skill-failures", min=0.0, max=1.0, help="Probability that a controller fails."),
+]
+ObservationNoise: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        "--observation-noise",
+        min=0.0,
+        max=1.0,
+        help="Standard deviation of observed features, as a share of each feature's range.",
+    ),
+]
+ParameterNoise: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        "--parameter-noise",
+        min=0.0,
+        max=1.0,
+        help="Standard deviation of executed parameters, as a share of each parameter's bounds.",
+    ),
 ]
 Force: TypeAlias = Annotated[
     bool, typer.Option("--force", help="Replace an earlier output of this command, and nothing else.")

@@ -170,4 +170,8 @@ def _as_json(result: PlanningResult) -> dict[str, Any]:
         "subgoals": [sorted(map(str, subgoal)) for subgoal in result.subgoals],
         "failure": None if result.solved else console.describe_failure(result),
         "missing": [str(atom) for atom in result.failure.missing] if result.failure else [],
+        "suspects": [
+            {"operator": str(one.operator), "missing": list(map(str, one.missing)), "tries": one.tries}
+            for one in result.suspects
+        ],
     }

@@ -14,6 +14,7 @@ from needful.cli import console, options
 from needful.cli.environments import chosen_environment, demonstrations_for
 from needful.cli.report import write_page
 from needful.envs.contract import Environment
+from needful.evaluation.execution import OPEN_LOOP
 from needful.evaluation.pipeline import Evaluation, RunConfig, RunResult, run
 from needful.evaluation.run_folder import RunFolder
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
@@ -70,6 +71,10 @@ def run_domain(
     planner: options.PlannerName = DEFAULT_PLANNER,
     experiments: Experiments = False,
     samplers: Samplers = SamplerSource.LEARNED.value,
+    execute: options.Execute = OPEN_LOOP,
+    skill_failures: options.SkillFailures = 0.0,
+    observation_noise: options.ObservationNoise = 0.0,
+    parameter_noise: options.ParameterNoise = 0.0,
     out: Out = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
@@ -92,6 +97,7 @@ def run_domain(
         is SamplerSource.ORACLE,
         learning_timeout=learning_timeout,
         validation_folds=options.VALIDATION_FOLDS,
+        execution=options.execution_config(execute, skill_failures, observation_noise, parameter_noise),
     )
     with chosen_environment(domain) as environment, console.progress_bars() as progress:
         path = out or _new_folder(f"{environment.name}-{learner}-seed{seed}")

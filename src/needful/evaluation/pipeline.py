@@ -24,6 +24,7 @@ from needful.demos.collect import (
 )
 from needful.envs.contract import Environment, Split
 from needful.errors import DemonstrationError, InvalidInputError, LearningTimeoutError
+from needful.evaluation.execution import ExecutionConfig, TaskExecution, execution_summary
 from needful.evaluation.records import (
     RunIdentity,
     RunRecord,
@@ -61,6 +62,7 @@ class RunConfig:
         policy: how policies are trained; only used by approaches that learn a policy.
         validation_folds: the number of folds of cross-validation; 0 for no cross-validation. If it would
             take too long, it is skipped. Cross-validation does not affect what is learned.
+        execution: how plans are executed: open loop or closed loop, with or without disturbances.
     """
 
     learner: str = "necessary"
@@ -74,6 +76,7 @@ class RunConfig:
     learning_timeout: float | None = None
     policy: PolicyConfig = field(default_factory=PolicyConfig)
     validation_folds: int = 0
+    execution: ExecutionConfig = field(default_factory=ExecutionConfig)
 
     def __post_init__(self) -> None:
         approach = find_approach(self.learner)
@@ -128,8 +131,9 @@ class RunConfig:
         `recorded` is the digest of the demonstrations, if they were not collected by the run.
         """
         configs = (self.demos, self.planning, self.samplers, self.experiments, self.oracle_samplers)
+        optional = (*((self.execution,) if self.execution else ()), *recorded)
         return run_identity(
-            domain, self.learner, self.seed, *configs, self.learning_timeout, self.policy, *recorded
+            domain, self.learner, self.seed, *configs, self.learning_timeout, self.policy, *optional
         )
 
 
@@ -182,27 +186,38 @@ def run(
     collect_seconds = time.monotonic() - start
     if folder is not None:
         folder.save_demonstrations(environment.vocabulary, demonstrations)
-    learned, solve = None, not_learned
+    learned, solve, execution = None, not_learned, None
+    horizon = config.planning.horizon
     try:
         learned = approach.learn(
             environment.vocabulary,
             demonstrations,
             config.learning(replays, environment.execute, progress, config.practice_tasks(environment)),
         )
-        solve = learned.solver(environment, config.planning, config.oracle_samplers).solve
+        solver = learned.solver(environment, config.planning, config.oracle_samplers)
+        solve = solver.solve
+        if config.execution:
+            limit = config.planning.action_limit
+            execution = TaskExecution.of(solver, environment, config.execution, limit)
         learning = learned.summary()
     except LearningTimeoutError as error:
         transitions = sum(map(len, demonstrations))
         learning = learning_summary(transitions, operators=0, coverage=0.0, seconds=error.seconds)
     if folder is not None and learned is not None:
+        if learned.practised:
+            folder.save_demonstrations(environment.vocabulary, (*demonstrations, *learned.practised))
         learned.save(folder.model, domain=environment.name)
-    horizon = config.planning.horizon
-    evaluation = solve_tasks(solve, environment, config.tasks, horizon, identity, folder, progress)
+    evaluation = solve_tasks(
+        solve, environment, config.tasks, horizon, identity, folder, progress, execution
+    )
     summary = run_summary(
         environment.name,
         {"learner": config.learner, "seed": config.seed, "demos": len(demonstrations), **learning},
         collect_seconds,
-        evaluation_summary(evaluation.records),
+        {
+            **evaluation_summary(evaluation.records),
+            **execution_summary(config.execution, evaluation.records),
+        },
     )
     if folder is not None:
         folder.save_summary(summary)
@@ -245,16 +260,18 @@ def solve_tasks(
     identity: RunIdentity,
     folder: RunFolder | None = None,
     progress: Progress | None = None,
+    execution: TaskExecution | None = None,
 ) -> Evaluation:
     """Solve the first `count` test tasks that are sampled with `identity.seed`; return their evaluation.
 
-    If a folder is given, the record and the plan of each task are written there.
+    If a folder is given, the record and the plan of each task are written there. `execution` is described
+    in `evaluate`.
     """
     report = (progress or SilentProgress()).stage("Solving unseen tasks", count)
     tasks = environment.tasks(Split.TEST, count, identity.seed)
     records: list[RunRecord] = []
     example = None
-    for one, result in evaluate(solve, environment, tasks, horizon, identity):
+    for one, result in evaluate(solve, environment, tasks, horizon, identity, execution):
         records.append(one)
         task = tasks[one.task]
         if folder is not None:
@@ -272,15 +289,32 @@ def evaluate(
     tasks: Sequence[Task],
     horizon: int | None,
     identity: RunIdentity,
+    execution: TaskExecution | None = None,
 ) -> Iterator[tuple[RunRecord, PlanningResult]]:
     """Solve each task and execute its plan; yield the record of the task and the planning result.
 
     A plan that needs more than `horizon` low-level actions counts as failed. None stands for the
-    environment's horizon.
+    environment's horizon. If `execution` is given, it solves the tasks in simulated worlds, instead of
+    `solve`.
     """
     for index, task in enumerate(tasks):
         start = time.monotonic()
         seed = planning_seed(identity.seed, identity.domain, index)
+        if execution is not None:
+            trial = execution.run(task, seed)
+            yield (
+                make_record(
+                    identity,
+                    index,
+                    trial.result,
+                    trial.outcome,
+                    trial.seconds,
+                    len(task.objects),
+                    trial.execution,
+                ),
+                trial.result,
+            )
+            continue
         result = solve(task, seed)
         seconds = time.monotonic() - start
         outcome = result.outcome

@@ -84,7 +84,7 @@ def test_a_video_repeats_each_picture_for_its_duration(tmp_path) -> None:
 
 def test_the_error_without_ffmpeg_names_the_install_command(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
-    with pytest.raises(InvalidInputError, match=r"pip install -c constraints.txt '\.\[household\]'"):
+    with pytest.raises(InvalidInputError, match=r"pip install 'needful\[household\]'"):
         import_ffmpeg()
 
 

@@ -38,7 +38,7 @@ from needful.envs.drawing.pictures import (
     wrap_lines,
     write_lines,
 )
-from needful.errors import InvalidInputError, install_command
+from needful.errors import InvalidInputError, importing_extra
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -176,14 +176,9 @@ def as_mp4(film: Film) -> bytes:
 
 
 def import_ffmpeg() -> Any:
-    """Return the module imageio_ffmpeg; raise `InvalidInputError` if it is not installed."""
-    try:
+    """Return the module imageio_ffmpeg; raise `MissingExtraError` if it is not installed."""
+    with importing_extra("household", "An MP4 film", ", or write a GIF instead"):
         import imageio_ffmpeg
-    except ModuleNotFoundError as error:
-        raise InvalidInputError(
-            "MP4 videos need imageio-ffmpeg, which is not installed. Install it from the checkout: "
-            f"{install_command('household')}, or write a GIF instead."
-        ) from error
     return imageio_ffmpeg
 
 
