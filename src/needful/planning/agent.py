@@ -308,7 +308,7 @@ class _Episode:
         agent = self.agent
         found = ResumableRefinement(
             steps, subgoals, state, agent.model.samplers, agent.execute, limits, rng
-        ).resume(max_work=REPAIR_ROUNDS * planning.samples_per_step * len(steps))
+        ).resume(max_tries=REPAIR_ROUNDS * planning.samples_per_step * len(steps))
         self.statistics.samples += found.samples
         self.statistics.seconds_refinement += self.clock() - started
         return found
