@@ -80,15 +80,10 @@ def run_domain(
     as_json: options.AsJson = False,
 ) -> None:
     """Collect demonstrations, learn a model, print it, and solve unseen tasks with it."""
-    if demos is not None and demonstrations is not None:
-        raise typer.BadParameter(
-            "counts tasks to demonstrate, but --demonstrations gives recorded ones. Leave one of them out.",
-            param_hint="--demos",
-        )
     planning = options.planning_config(timeout, abstract_plans, planner, samples_per_step, horizon)
     config = RunConfig(
         learner,
-        DEFAULT_DEMOS if demos is None else demos,
+        _demo_count(demos, demonstrations),
         tasks,
         seed,
         planning,
@@ -122,6 +117,15 @@ def run_domain(
             "Increase --learning-timeout."
         )
         raise typer.Exit(console.FAILED)
+
+
+def _demo_count(demos: int | None, recorded: Path | None) -> int:
+    if demos is not None and recorded is not None:
+        raise typer.BadParameter(
+            "counts tasks to demonstrate, but --demonstrations gives recorded ones. Leave one of them out.",
+            param_hint="--demos",
+        )
+    return DEFAULT_DEMOS if demos is None else demos
 
 
 def _describe(
