@@ -52,7 +52,7 @@ def readme_with_table(readme: str, table: str) -> str:
 
 
 def draw_chart(table: Table) -> Figure:
-    """Draw, for each domain, the success here, the published success, and that of the other methods here."""
+    """Draw the success here, the published success, and that of the other methods, for each domain."""
     figure = Figure(figsize=(8.0, 3.1), facecolor=palette.WHITE)
     axes = figure.add_axes((0.07, 0.27, 0.91, 0.6))
     for position, row in enumerate(table.rows):
@@ -63,8 +63,17 @@ def draw_chart(table: Table) -> Figure:
             (0.2, ours.published, palette.CYAN),
         ):
             if found is not None:
-                axes.bar(position + offset, found.mean, 0.38, yerr=found.spread, color=colour, ecolor=palette.GREY)
-        axes.scatter(*zip(*_others(position - 0.2, cells), strict=True), s=14, color=palette.ORANGE, zorder=3)
+                axes.bar(
+                    position + offset,
+                    found.mean,
+                    0.38,
+                    yerr=found.spread,
+                    color=colour,
+                    ecolor=palette.GREY,
+                )
+        axes.scatter(
+            *zip(*_others(position - 0.2, cells), strict=True), s=14, color=palette.ORANGE, zorder=3
+        )
     axes.set(ylim=(0, 105), ylabel="tasks solved (%)", xlim=(-0.6, len(table.rows) - 0.4))
     titles = [row.title.replace(" ", "\n") for row in table.rows]
     axes.set_xticks(range(len(titles)), titles, fontsize=8)

@@ -300,9 +300,10 @@ def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool)
 def ignoring_pays(new: Hypothesis, old: Hypothesis, ignored: int, noisy: bool) -> bool:
     """Return whether operators that were learned without outliers (`new`) are better than the `old` ones.
 
-    The new operators must be fewer, or more than `ignored` steps without purpose must have got a purpose.
-    If the demonstrations are `noisy`, it is enough that the same number of operators have more
-    preconditions in total, because wrong atoms can hide preconditions.
+    `ignored` is the number of outliers that were left out. The new operators are better if there are fewer
+    of them, or if more steps than `ignored` have a purpose with the new operators and none with the old
+    ones. If the demonstrations are `noisy`, equally many operators with more preconditions in total are
+    better too, because wrong atoms can hide preconditions.
     """
     if new.coverage.uncovered > old.coverage.uncovered:
         return False
