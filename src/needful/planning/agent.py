@@ -38,7 +38,7 @@ from needful.planning.refinement import Refinement, RefinementLimits, ResumableR
 from needful.seeding import rng_for, seed_for
 
 # The limits of an attempt to repair a plan; they keep time for planning from scratch.
-# Each step may draw this many times `samples_per_step` samples on average.
+# Each step gets this many times `samples_per_step` tries on average.
 REPAIR_ROUNDS = 2
 # The share of the remaining planning time.
 REPAIR_SHARE = 0.25
@@ -308,7 +308,7 @@ class _Episode:
         agent = self.agent
         found = ResumableRefinement(
             steps, subgoals, state, agent.model.samplers, agent.execute, limits, rng
-        ).resume(max_work=REPAIR_ROUNDS * planning.samples_per_step * len(steps))
+        ).resume(max_tries=REPAIR_ROUNDS * planning.samples_per_step * len(steps))
         self.statistics.samples += found.samples
         self.statistics.seconds_refinement += self.clock() - started
         return found

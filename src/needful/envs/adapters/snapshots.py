@@ -254,8 +254,9 @@ class SnapshotEnvironment(Environment):
         steps = self.run(action)
         if not isinstance(steps, int) or steps < 1:
             raise InvalidInputError(
-                f"`run` of the environment {self.name!r} returned {steps!r} for {action}. Return the number "
-                "of low-level actions, at least 1, or raise EnvironmentFailure if the action is not possible."
+                f"`run` of the environment {self.name!r} returned {steps!r} for {action}. Return the "
+                "number of low-level actions, at least 1. If the action is not possible, raise "
+                "EnvironmentFailure."
             )
         self._arrive(history.after(action))
         return steps
