@@ -60,6 +60,8 @@ def _page(name: str, tables: dict[str, Table]) -> Iterator[str]:
     )
     if entry.installed:
         yield from _vocabulary(make_environment(name).vocabulary)
+    if not (OPERATORS / f"{name}.txt").exists():
+        return
     yield "## Learned operators"
     yield f"Learned from {protocol.demos} demonstrations with seed 0. *Forgets* means: afterwards unknown."
     yield f"```text\n{(OPERATORS / f'{name}.txt').read_text('utf-8').strip()}\n```"
@@ -81,7 +83,7 @@ def _vocabulary(vocabulary: Vocabulary) -> Iterator[str]:
 
 def _results(name: str, tables: dict[str, Table]) -> Iterator[str]:
     yield "## Success and size"
-    lines = ["| | Learner | Here | Published |", "|---|---|---:|---:|"]
+    lines = ["| Measure | Learner | Here | Published |", "|---|---|---:|---:|"]
     titles = {"main": "Tasks solved (%)", "operators": "Operators", "times": "Seconds of learning"}
     for key, table in tables.items():
         (row,) = (row for row in table.rows if row.domain == name)

@@ -20,9 +20,9 @@ from needful.envs.adapters.pybullet import PyBulletEnvironment
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SIZE = 0.06  # the edge of a block, in metres
-TABLE_LOW, TABLE_HIGH = (0.38, -0.35), (0.60, 0.35)  # where the arm can put blocks
-TRAVEL_HEIGHT = 0.48  # of the gripper between two places
+SIZE = 0.05  # the edge of a block, in metres
+TABLE_LOW, TABLE_HIGH = (0.36, -0.35), (0.60, 0.35)  # within reach of the arm, at any height of a tower
+TRAVEL_HEIGHT = 0.40  # of the gripper between two places
 SUCTION_RADIUS = 0.02  # the gripper holds a block only near the centre of its top
 GRIPPER_LENGTH = 0.0455  # from the frame of the last link to the face of the gripper
 LAST_LINK = 6
@@ -94,7 +94,7 @@ class StackingBlocks(PyBulletEnvironment):
             "arm": client.loadURDF("kuka_iiwa/model.urdf", useFixedBase=True),
         }
         for number in range(scene):
-            bodies[f"block{number}"] = client.createMultiBody(0.1, cube, basePosition=(-1.0, number, 0.03))
+            bodies[f"block{number}"] = client.createMultiBody(0.1, cube, basePosition=(-1.0, number, SIZE))
         return bodies
 
     def arrange(self, start: Sequence[Sequence[float]]) -> None:
@@ -183,10 +183,6 @@ class StackingBlocks(PyBulletEnvironment):
             LAST_LINK,
             (place[0], place[1], place[2] + GRIPPER_LENGTH),
             client.getQuaternionFromEuler((np.pi, 0.0, 0.0)),
-            lowerLimits=[-2.9] * 7,
-            upperLimits=[2.9] * 7,
-            jointRanges=[5.8] * 7,
-            restPoses=HOME,
             maxNumIterations=100,
             residualThreshold=1e-5,
         )

@@ -147,7 +147,7 @@ def run_domain(
     if as_json:
         console.print_json({**result.summary, "out": str(path)})
     else:
-        _describe(result, path, picture, demonstrations)
+        _describe(result, domain, path, picture, demonstrations)
     if result.learned is None:
         console.print_stderr(
             f"error: Learning exceeded its time limit of {learning_timeout:g} s. "
@@ -189,7 +189,9 @@ def _demo_count(demos: int | None, recorded: Path | None) -> int:
     return DEFAULT_DEMOS if demos is None else demos
 
 
-def _describe(result: RunResult, path: Path, picture: Path | None, recorded: Path | None) -> None:
+def _describe(
+    result: RunResult, domain: str, path: Path, picture: Path | None, recorded: Path | None
+) -> None:
     count, seconds = result.summary["demos"], result.summary["seconds"]["collect"]
     if recorded is None:
         console.print_result(f"Collected {count} demonstrations in {seconds:.2f} s.")
@@ -206,6 +208,7 @@ def _describe(result: RunResult, path: Path, picture: Path | None, recorded: Pat
     console.print_result(f"Report: {path / PAGE_FILE}")
     if picture is not None:
         console.print_result(f"Picture of a solved task: {path / picture}")
+        console.print_result(f"To film a task: needful plan {path} {domain} --task 0 --gif film.gif")
 
 
 def _new_folder(name: str) -> Path:
