@@ -8,6 +8,8 @@ import platform
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, is_dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from needful.core.plans import Outcome, PlanningResult
 from needful.errors import InvalidInputError
 from needful.storage.json_fields import Field
 
+PACKAGE = Path(__file__).parents[1]
 # Fields of configurations that are hashed only if they differ from their defaults, because they were added
 # later: without this rule, the hashes of all earlier results would be outdated.
 ADDED_LATER = ("adaptive", "anchors")
@@ -71,7 +74,7 @@ class RunRecord:
         failure: one sentence about the step that failed, None if solved. If several abstract plans failed,
             it is about the plan that failed at the latest step.
         missing: the atoms of this step's subgoal that did not hold after the step.
-        versions: versions of the packages that the result depends on.
+        versions: versions of the packages that the result depends on, and the digest of needful's sources.
         config_hash: identifies the configuration of the run.
         objects: the number of objects in the task, 0 if unknown.
         suspects: one sentence per ground operator whose controller ran without reaching its subgoal.
@@ -183,13 +186,31 @@ def run_identity(domain: str, learner: str, seed: int, *configs: object, preset:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the packages that results depend on; torch is listed if it is installed."""
+    """Return the versions of the packages that results depend on, and the digest of needful's sources.
+
+    Torch is listed if it is installed.
+    """
     from importlib.metadata import PackageNotFoundError, version  # slow to import
 
     packages = {name: version(name) for name in ("needful", "numpy")}
     with suppress(PackageNotFoundError):
         packages["torch"] = version("torch")
-    return {"python": platform.python_version(), **packages}
+    return {"python": platform.python_version(), **packages, "sources": sources_digest()}
+
+
+@cache
+def sources_digest(package: Path = PACKAGE) -> str:
+    """Return a hash of the Python files of a package, by default needful (16 hexadecimal digits).
+
+    Results with equal `config_hash` and equal sources can be compared, even between two releases. The C++
+    engine is not part of the hash, because it returns the same plans as the Python engine.
+    """
+    digest = hashlib.sha256()
+    files = {file.relative_to(package).as_posix(): file for file in package.rglob("*.py")}
+    for name in sorted(files):
+        content = files[name].read_bytes()
+        digest.update(f"{name} {len(content)}\n".encode() + content)
+    return digest.hexdigest()[:16]
 
 
 def make_record(
