@@ -183,10 +183,6 @@ class StackingBlocks(PyBulletEnvironment):
             LAST_LINK,
             (place[0], place[1], place[2] + GRIPPER_LENGTH),
             client.getQuaternionFromEuler((np.pi, 0.0, 0.0)),
-            lowerLimits=[-2.9] * 7,
-            upperLimits=[2.9] * 7,
-            jointRanges=[5.8] * 7,
-            restPoses=HOME,
             maxNumIterations=100,
             residualThreshold=1e-5,
         )
