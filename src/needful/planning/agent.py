@@ -1,9 +1,9 @@
 """Closed-loop execution: plan, execute one controller, observe, and decide how to go on.
 
-After each controller, the agent compares what it observes with the necessary atoms of its plan. The
-necessary atoms α_i must hold before step i, so that the remaining steps reach the goal. If α_i holds at a
-later or an earlier point of the plan than expected, the agent continues from that point. It plans again
-only if this fails.
+After each controller, the agent compares the observed state with the necessary atoms of its plan. The
+necessary atoms α_i of step i must hold before step i, so that this and the later steps reach the goal. If
+the necessary atoms of a later or an earlier step than the expected one hold, the agent continues from that
+step. It plans from scratch only if this fails.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from needful.planning.budget import Budget, Clock
 from needful.planning.refinement import Refinement, RefinementLimits, ResumableRefinement
 from needful.seeding import rng_for, seed_for
 
-# The limits of an attempt to repair a plan; they keep time for planning from scratch.
-# Each step gets this many times `samples_per_step` tries on average.
+# The limits of sampling parameters again; they leave time for planning from scratch.
+# The maximum number of tries is this number times `samples_per_step` times the number of steps.
 REPAIR_ROUNDS = 2
-# The share of the remaining planning time.
+# The maximum share of the remaining planning time.
 REPAIR_SHARE = 0.25
 
 
@@ -49,12 +49,13 @@ class AgentConfig:
     """The settings and limits of an agent.
 
     Attributes:
-        planning: the settings of planning. `timeout` limits the seconds of all planning for one task, not
-            counting the time in which the world acts. `horizon` limits the low-level actions in the world.
-        max_controllers: how many controllers the agent executes at most.
-        max_replans: how many times the agent plans from scratch after the first plan.
-        max_misses: how many times in a row the agent falls back to an earlier step of its plan. After
-            that it plans from scratch.
+        planning: the settings of planning. `timeout` limits the total planning time for one task in
+            seconds; the time for acting and observing does not count. `horizon` limits the low-level
+            actions in the world.
+        max_controllers: the maximum number of controllers that the agent executes.
+        max_replans: how many times at most the agent plans from scratch after the first plan.
+        max_misses: how many times in a row at most the agent falls back to an earlier step of its plan.
+            After that it plans from scratch.
         readings: how many readings make one observation, which is the median of each feature. If the first
             two readings are equal, readings are exact, and no more are taken.
         careful_readings: how many readings are used to conclude that a step missed its subgoal or that the
@@ -97,9 +98,9 @@ class Agent:
         """Act in the world until the goal of the task holds or a limit is reached.
 
         The first plan is the plan of `needful.plan` with the same seed. If readings are exact and each
-        controller does what the simulator predicts, exactly this plan is executed. The initial state of
-        the task is not used: the agent starts from what it observes. Unless time runs out, the decisions
-        depend only on the arguments and on the world.
+        controller does what the simulator predicts, exactly this plan is executed. The agent starts
+        from the state that it observes; the initial state of the task is not used. Unless time runs out,
+        the decisions depend only on the arguments and on the world.
         """
         return _Episode(self, task, world, seed, clock).run()
 
@@ -167,7 +168,7 @@ class _Episode:
         self.states.append(self._observe())
 
     def _observe(self) -> State:
-        """Return an observation; look closely before concluding that a step failed or the goal holds."""
+        """Return an observation, with more readings if it suggests that a step failed or the goal holds."""
         state = self._read(self.config.readings)
         surprised = self.course is not None and self.course.violated(self.position, state)
         if surprised or self.task.achieved_in(state):
@@ -239,7 +240,7 @@ class _Episode:
     def _fall_back(self, state: State, missing: tuple[GroundAtom, ...]) -> bool:
         """Return to the latest step before the expected one whose necessary atoms hold.
 
-        If the state is the one that this step was planned for, its action is first tried again as planned.
+        If the state equals the one that this step was planned for, first execute the same action again.
         """
         assert self.course is not None
         earlier = reversed(range(self.position))
@@ -258,9 +259,9 @@ class _Episode:
     def _try_again(
         self, point: int, state: State, reason: str, missing: tuple[GroundAtom, ...] = ()
     ) -> bool:
-        """Sample the parameters of step `point` again, or of all steps from there on.
+        """Sample the parameters of step `point` again; if this is not enough, those of all later steps too.
 
-        Returns whether the rest of the plan then works in simulation.
+        Return whether the plan then works in simulation from this step on.
         """
         assert self.course is not None
         steps, subgoals = self.course.steps[point:], self.course.necessary[point:]
@@ -280,8 +281,8 @@ class _Episode:
     ) -> bool:
         """Follow the plan from step `point` on, if its actions reach all subgoals in simulation.
 
-        `before` are actions for the steps directly before `point`; they are executed first, and lead
-        through the given states.
+        `before` has the actions of the steps directly before `point`, which will be executed first.
+        `states` has the states before and after each of these actions.
         """
         assert self.course is not None
         course = self.course
