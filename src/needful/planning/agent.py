@@ -106,7 +106,7 @@ class Agent:
 
 
 @dataclass(frozen=True, slots=True)
-class _Course:
+class _CurrentPlan:
     """A refined plan: step i executes `actions[i]` and is predicted to lead to `states[i + 1]`."""
 
     steps: AbstractPlan
@@ -132,11 +132,11 @@ class _Episode:
         self.agent, self.config, self.task, self.world, self.seed = agent, agent.config, task, world, seed
         self.clock, self.started = clock, clock()
         self.seconds_in_world = 0.0
-        self.course: _Course | None = None
-        self.reason = "There is no plan yet."  # why there is no course
-        self.position = 0  # the step of the course to execute next, if all goes well
+        self.current: _CurrentPlan | None = None
+        self.reason = "There is no plan yet."  # why there is no plan
+        self.position = 0  # the step of the plan to execute next, if all goes well
         self.misses = 0  # how many times in a row the agent fell back
-        self.plans, self.refinements, self.low_level_actions = 0, 0, 0
+        self.plan_count, self.refinements, self.low_level_actions = 0, 0, 0
         self.actions: list[GroundController] = []
         self.steps: list[GroundOperator] = []
         self.events: list[AgentEvent] = []
@@ -153,8 +153,8 @@ class _Episode:
             if failure is not None:
                 self._log(Decision.GIVE_UP, failure.detail, failure.missing)
                 return self._result(failure)
-            if self.course is not None:  # otherwise planning failed, and there is a new observation
-                self._act(self.course.actions[self.position], self.course.steps[self.position])
+            if self.current is not None:  # otherwise planning failed, and there is a new observation
+                self._act(self.current.actions[self.position], self.current.steps[self.position])
 
     def _act(self, action: GroundController, step: GroundOperator) -> None:
         started = self.clock()
@@ -170,7 +170,7 @@ class _Episode:
     def _observe(self) -> State:
         """Return an observation, with more readings if it suggests that a step failed or the goal holds."""
         state = self._read(self.config.readings)
-        surprised = self.course is not None and self.course.violated(self.position, state)
+        surprised = self.current is not None and self.current.violated(self.position, state)
         if surprised or self.task.achieved_in(state):
             return self._read(self.config.careful_readings)
         return state
@@ -190,15 +190,15 @@ class _Episode:
         return len(self.readings) > 1 and self.readings[0] == self.readings[1]
 
     def _decide(self) -> Failure | None:
-        """Choose the next action: set `course` and `position`; return a failure to give up."""
+        """Choose the next action: set `current` and `position`; return a failure to give up."""
         state = self.states[-1]
-        if self.course is None:
-            return self._plan(Decision.REPLAN if self.plans else Decision.PLAN, self.reason)
-        if state == self.course.states[self.position]:
+        if self.current is None:
+            return self._plan(Decision.REPLAN if self.plan_count else Decision.PLAN, self.reason)
+        if state == self.current.states[self.position]:
             self._log(Decision.CONTINUE, f"{self.steps[-1]} had the predicted result.")
             self.misses = 0
             return None
-        missing = self.course.violated(self.position, state)
+        missing = self.current.violated(self.position, state)
         if self._jump_ahead(state, missing) or (not missing and self._continue(state)):
             self.misses = 0
             return None
@@ -213,10 +213,10 @@ class _Episode:
 
     def _jump_ahead(self, state: State, missing: tuple[GroundAtom, ...]) -> bool:
         """Jump to the latest step after the expected one from which the rest of the plan works."""
-        assert self.course is not None
-        for point in reversed(range(self.position + 1, len(self.course.steps))):
-            if not self.course.violated(point, state) and self._follow_rest(point, [state]):
-                step = self.course.steps[0]
+        assert self.current is not None
+        for point in reversed(range(self.position + 1, len(self.current.steps))):
+            if not self.current.violated(point, state) and self._follow_rest(point, [state]):
+                step = self.current.steps[0]
                 self._log(Decision.JUMP_AHEAD, f"The rest of the plan works from {step} on.", missing)
                 return True
         return False
@@ -227,12 +227,12 @@ class _Episode:
         The parameters of the plan were chosen for the predicted states. They are kept if they also reach
         all subgoals from the observed state.
         """
-        assert self.course is not None
+        assert self.current is not None
         if self._follow_rest(self.position, [state]):
-            step = self.course.steps[0]
+            step = self.current.steps[0]
             self._log(Decision.CONTINUE, f"The atoms that {step} and later steps need hold.")
             return True
-        step = self.course.steps[self.position]
+        step = self.current.steps[self.position]
         return self._try_again(
             self.position, state, f"The parameters of {step} do not fit the observed state."
         )
@@ -242,13 +242,13 @@ class _Episode:
 
         If the state equals the one that this step was planned for, first execute the same action again.
         """
-        assert self.course is not None
+        assert self.current is not None
         earlier = reversed(range(self.position))
-        point = next((one for one in earlier if not self.course.violated(one, state)), None)
+        point = next((one for one in earlier if not self.current.violated(one, state)), None)
         if point is None:
             return False
-        step = self.course.steps[point]
-        if self.misses == 1 and state == self.course.states[point]:
+        step = self.current.steps[point]
+        if self.misses == 1 and state == self.current.states[point]:
             self._log(Decision.RETRY, f"{step} had no effect and is tried again.", missing)
             self.position = point
             return True
@@ -263,8 +263,8 @@ class _Episode:
 
         Return whether the plan then works in simulation from this step on.
         """
-        assert self.course is not None
-        steps, subgoals = self.course.steps[point:], self.course.necessary[point:]
+        assert self.current is not None
+        steps, subgoals = self.current.steps[point:], self.current.necessary[point:]
         found = self._refine(steps[:1], subgoals[:2], state)
         if found.failure is None and self._follow_rest(point + 1, list(found.states), found.actions):
             self._log(Decision.RESAMPLE, reason, missing)
@@ -284,20 +284,20 @@ class _Episode:
         `before` has the actions of the steps directly before `point`, which will be executed first.
         `states` has the states before and after each of these actions.
         """
-        assert self.course is not None
-        course = self.course
-        if course.violated(point, states[-1]):
+        assert self.current is not None
+        followed = self.current
+        if followed.violated(point, states[-1]):
             return False
-        for index in range(point, len(course.steps)):
-            action = course.actions[index]
+        for index in range(point, len(followed.steps)):
+            action = followed.actions[index]
             if not action.initiable(states[-1]):
                 return False
             execution = self.agent.execute(states[-1], action)
             states.append(execution.state)
-            if execution.steps == 0 or course.violated(index + 1, execution.state):
+            if execution.steps == 0 or followed.violated(index + 1, execution.state):
                 return False
         start = point - len(before)
-        self._follow(course.steps[start:], (*before, *course.actions[point:]), tuple(states))
+        self._follow(followed.steps[start:], (*before, *followed.actions[point:]), tuple(states))
         return True
 
     def _refine(self, steps: AbstractPlan, subgoals: Sequence[AbstractState], state: State) -> Refinement:
@@ -317,15 +317,15 @@ class _Episode:
     def _plan(
         self, decision: Decision, reason: str, missing: tuple[GroundAtom, ...] = ()
     ) -> Failure | None:
-        """Plan from scratch; if no plan is found, observe again and leave `course` empty."""
-        if self.plans > self.config.max_replans:
+        """Plan from scratch; if no plan is found, observe again and leave `current` empty."""
+        if self.plan_count > self.config.max_replans:
             detail = f"The limit of {self.config.max_replans} replans is reached. {reason}"
             return self._failure(Outcome.SUBGOAL_MISSED, detail, missing)
         if self._seconds_left() <= 0:
             return self._failure(Outcome.TIMEOUT, f"Planning time ran out. {reason}", missing)
         self._log(decision, reason, missing)
-        seed = seed_for(self.seed, "replan", self.plans) if self.plans else self.seed
-        self.plans, self.misses, self.course = self.plans + 1, 0, None
+        seed = seed_for(self.seed, "replan", self.plan_count) if self.plan_count else self.seed
+        self.plan_count, self.misses, self.current = self.plan_count + 1, 0, None
         limits = replace(
             self.config.planning, timeout=self._seconds_left(), horizon=self._low_level_actions_left()
         )
@@ -346,7 +346,7 @@ class _Episode:
     def _follow(
         self, steps: AbstractPlan, actions: tuple[GroundController, ...], states: tuple[State, ...]
     ) -> None:
-        self.course = _Course(steps, actions, states, necessary_atoms(steps, self.task.goal))
+        self.current = _CurrentPlan(steps, actions, states, necessary_atoms(steps, self.task.goal))
         self.position = 0
 
     def _limit_reached(self) -> Failure | None:
@@ -381,7 +381,7 @@ class _Episode:
             tuple(self.states),
             tuple(self.steps),
             tuple(self.events),
-            max(0, self.plans - 1),
+            max(0, self.plan_count - 1),
             self._seconds(),
             failure,
             self.statistics,
