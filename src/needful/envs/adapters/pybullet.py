@@ -96,7 +96,6 @@ class BulletWorld:
 class _Saved:
     """A saved state of PyBullet, and the attachments, which PyBullet does not save."""
 
-    client: Any
     state: int
     attachments: tuple[Attachment, ...]
 
@@ -145,7 +144,7 @@ class PyBulletEnvironment(SnapshotEnvironment):
     def save(self) -> _Saved:
         """Save the state in the memory of PyBullet."""
         world = self.simulator
-        token = _Saved(world.client, world.client.saveState(), world.attachments)
+        token = _Saved(world.client.saveState(), world.attachments)
         self.restore(token)  # going on from here must be the same as restoring the snapshot later
         return token
 
@@ -155,4 +154,4 @@ class PyBulletEnvironment(SnapshotEnvironment):
 
     def discard(self, token: _Saved) -> None:
         """Free the memory of a saved state."""
-        token.client.removeState(token.state)
+        self.simulator.client.removeState(token.state)
