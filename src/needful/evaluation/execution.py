@@ -141,16 +141,16 @@ class TaskExecution:
 def measured_ranges(environment: Environment) -> FeatureRanges:
     """Return the ranges of features over the states of some demonstrations of the environment.
 
-    If the environment has no demonstrator, the initial states of the same training tasks are used.
+    If there are no demonstrations, the initial states of the same training tasks are used.
     """
+    count, seed = RANGE_DEMONSTRATIONS, RANGE_SEED
     try:
-        collected = collect_demonstrations(
-            environment, make_demonstrator(environment), RANGE_DEMONSTRATIONS, RANGE_SEED
-        )
+        collected = collect_demonstrations(environment, make_demonstrator(environment), count, seed)
+        found = [state for one in collected.demonstrations for state in one.states or ()]
     except NotProvidedError:
-        tasks = environment.tasks(Split.TRAIN, RANGE_DEMONSTRATIONS, RANGE_SEED)
-        return feature_ranges(task.initial_state for task in tasks)
-    return feature_ranges(state for one in collected.demonstrations for state in one.states or ())
+        found = []
+    initial = (task.initial_state for task in environment.tasks(Split.TRAIN, count, seed))
+    return feature_ranges(found or initial)
 
 
 def execution_summary(config: ExecutionConfig, records: Sequence[RunRecord]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
@@ -31,7 +32,7 @@ from needful.core.plans import (
 )
 from needful.core.state import State
 from needful.core.tasks import Task
-from needful.errors import InvalidInputError, check_at_least_one
+from needful.errors import EnvironmentFailure, InvalidInputError, check_at_least_one
 from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.budget import Budget, Clock
 from needful.planning.refinement import Refinement, RefinementLimits, ResumableRefinement
@@ -133,7 +134,8 @@ class _Episode:
         self.clock, self.started = clock, clock()
         self.seconds_in_world = 0.0
         self.current: _CurrentPlan | None = None
-        self.reason = "There is no plan yet."  # why there is no plan
+        # The reason and the outcome of having no plan.
+        self.reason, self.outcome = "There is no plan yet.", Outcome.NO_ABSTRACT_PLAN
         self.position = 0  # the step of the plan to execute next, if all goes well
         self.misses = 0  # how many times in a row the agent fell back
         self.plan_count, self.refinements, self.low_level_actions = 0, 0, 0
@@ -158,9 +160,9 @@ class _Episode:
 
     def _act(self, action: GroundController, step: GroundOperator) -> None:
         started = self.clock()
-        execution = self.world.act(action)
+        with suppress(EnvironmentFailure):  # the observation shows what happened
+            self.low_level_actions += self.world.act(action).steps
         self.seconds_in_world += self.clock() - started
-        self.low_level_actions += execution.steps
         self.position += 1
         self.actions.append(action)
         self.steps.append(step)
@@ -232,10 +234,8 @@ class _Episode:
             step = self.current.steps[0]
             self._log(Decision.CONTINUE, f"The atoms that {step} and later steps need hold.")
             return True
-        step = self.current.steps[self.position]
-        return self._try_again(
-            self.position, state, f"The parameters of {step} do not fit the observed state."
-        )
+        reason = f"The parameters of {self.current.steps[self.position]} do not fit the observed state."
+        return self._try_again(self.position, state, reason)
 
     def _fall_back(self, state: State, missing: tuple[GroundAtom, ...]) -> bool:
         """Return to the latest step before the expected one whose necessary atoms hold.
@@ -320,7 +320,8 @@ class _Episode:
         """Plan from scratch; if no plan is found, observe again and leave `current` empty."""
         if self.plan_count > self.config.max_replans:
             detail = f"The limit of {self.config.max_replans} replans is reached. {reason}"
-            return self._failure(Outcome.SUBGOAL_MISSED, detail, missing)
+            outcome = Outcome.SUBGOAL_MISSED if self.current is not None else self.outcome
+            return self._failure(outcome, detail, missing)
         if self._seconds_left() <= 0:
             return self._failure(Outcome.TIMEOUT, f"Planning time ran out. {reason}", missing)
         self._log(decision, reason, missing)
@@ -337,7 +338,7 @@ class _Episode:
             self._follow(result.abstract_plan, result.actions, result.states)
             return None
         failure = result.failure or self._failure(result.outcome, result.outcome.value.replace("_", " "))
-        self.reason = f"No plan was found: {failure.detail}"
+        self.reason, self.outcome = f"No plan was found: {failure.detail}", result.outcome
         self.states[-1] = self._read(len(self.readings) + self.config.careful_readings)
         if result.outcome is Outcome.NO_ABSTRACT_PLAN and self.states[-1] == state:
             return failure  # planning again would have the same result

@@ -97,7 +97,6 @@ class BulletWorld:
 class _Saved:
     """A saved state of PyBullet, and the attachments, which PyBullet does not save."""
 
-    client: Any
     state: int
     attachments: tuple[Attachment, ...]
 
@@ -147,7 +146,7 @@ class PyBulletEnvironment(SnapshotEnvironment):
     def save(self) -> _Saved:
         """Save the state in the memory of PyBullet."""
         world = self.simulator
-        token = _Saved(world.client, world.client.saveState(), world.attachments)
+        token = _Saved(world.client.saveState(), world.attachments)
         self.restore(token)  # continuing now must give the same result as restoring later
         return token
 
@@ -157,4 +156,4 @@ class PyBulletEnvironment(SnapshotEnvironment):
 
     def discard(self, token: _Saved) -> None:
         """Free the memory of a saved state."""
-        token.client.removeState(token.state)
+        self.simulator.client.removeState(token.state)

@@ -148,7 +148,10 @@ class SnapshotEnvironment(Environment):
         """Put `self.simulator` back into the state that it had when `save` returned `token`."""
 
     def discard(self, token: Any) -> None:
-        """Free the memory of a snapshot that will not be restored again."""
+        """Free the memory of a snapshot that will not be restored again.
+
+        `self.simulator` is the simulator in which the snapshot was saved.
+        """
 
     def scene(self, start: Any) -> Hashable:
         """Return the scene of `start`, which identifies the simulator that it needs.
@@ -271,8 +274,10 @@ class SnapshotEnvironment(Environment):
             return  # keep the first snapshot: this one may differ by the tolerance
         session.count(saves=1)
         session.live.history = history
-        for token in session.keep(history, self.save(), self.cache_size):
+        for replaced, token in session.keep(history, self.save(), self.cache_size):
+            session.scene = self.scene(replaced.start)
             self.discard(token)
+        session.scene = self.scene(history.start)
 
     def _ground(self, past: PastAction) -> GroundController:
         name, objects, parameters = past
@@ -356,14 +361,14 @@ class _Session:
         self._kept(history).move_to_end(history)
         return self._kept(history)[history]
 
-    def keep(self, history: History, token: Any, capacity: int) -> list[Any]:
-        """Store a snapshot; return the tokens of the snapshots that were removed from the cache."""
+    def keep(self, history: History, token: Any, capacity: int) -> list[tuple[History, Any]]:
+        """Store a snapshot; return the snapshots that were removed from the cache, with their histories."""
         kept = self._kept(history)
-        replaced = [kept.pop(history)] if history in kept else []
+        replaced = [(history, kept.pop(history))] if history in kept else []
         kept[history] = token
         # Always keep the snapshot of at least one initial state, so that replays need no reset.
         while len(kept) > (capacity if history.actions else max(1, capacity)):
-            replaced.append(kept.popitem(last=False)[1])
+            replaced.append(kept.popitem(last=False))
         return replaced
 
     def _kept(self, history: History) -> OrderedDict[History, Any]:
