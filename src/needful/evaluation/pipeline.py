@@ -70,6 +70,8 @@ class RunConfig:
         validation_folds: the number of folds of cross-validation; 0 for no cross-validation. If it would
             take too long, it is skipped. Cross-validation does not affect what is learned.
         execution: how plans are executed: open loop or closed loop, with or without disturbances.
+        preset: the name of the preset that these settings come from, and which of them were changed; empty
+            without a preset. It is recorded with the results (see `paper_preset`).
     """
 
     learner: str = "necessary"
@@ -84,6 +86,7 @@ class RunConfig:
     policy: PolicyConfig = field(default_factory=PolicyConfig)
     validation_folds: int = 0
     execution: ExecutionConfig = field(default_factory=ExecutionConfig)
+    preset: str = ""
 
     def __post_init__(self) -> None:
         approach = find_approach(self.learner)
@@ -144,9 +147,8 @@ class RunConfig:
         """
         configs = (self.demos, self.planning, self.samplers, self.experiments, self.oracle_samplers)
         optional = (*((self.execution,) if self.execution else ()), *recorded)
-        return run_identity(
-            domain, self.learner, self.seed, *configs, self.learning_timeout, self.policy, *optional
-        )
+        settings = (*configs, self.learning_timeout, self.policy, *optional)
+        return run_identity(domain, self.learner, self.seed, *settings, preset=self.preset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +221,13 @@ def run(
     evaluation = solve_tasks(solve, environment, config.tasks, horizon, identity, folder, progress)
     summary = run_summary(
         environment.name,
-        {"learner": config.learner, "seed": config.seed, "demos": len(demonstrations), **learning},
+        {
+            "learner": config.learner,
+            **({"preset": config.preset} if config.preset else {}),
+            "seed": config.seed,
+            "demos": len(demonstrations),
+            **learning,
+        },
         collect_seconds,
         evaluation_summary(evaluation.records) | execution_summary(config.execution, evaluation.records),
     )

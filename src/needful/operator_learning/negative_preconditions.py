@@ -159,7 +159,7 @@ def _learn_with_complements(
 
 
 def _with_evidence(found: LearningResult, negated: Mapping[str, str], informative: Set[str]) -> Hypothesis:
-    """Drop the complements without evidence from the preconditions of the operators.
+    """Remove complements for which there is no evidence from the operators' preconditions.
 
     `negated` maps the name of each complement to the name of its predicate. The predicates in `informative`
     may explain why the demonstrator did not choose other objects (`rejected_predicates`). All names are
