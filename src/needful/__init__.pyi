@@ -63,6 +63,7 @@ from needful.demos.episodes import segment_by_start as segment_by_start
 from needful.demos.episodes import segment_by_step as segment_by_step
 from needful.envs.catalogue import environment_names as environment_names
 from needful.envs.catalogue import make_environment as make_environment
+from needful.envs.catalogue import register_all as register_all
 from needful.envs.checker import check_environment as check_environment
 from needful.envs.contract import Environment as Environment
 from needful.envs.contract import MultiStepEnvironment as MultiStepEnvironment
@@ -72,7 +73,6 @@ from needful.envs.disturbances import Disturbances as Disturbances
 from needful.envs.disturbances import SimulatedWorld as SimulatedWorld
 from needful.envs.disturbances import feature_ranges as feature_ranges
 from needful.envs.findings import Finding as Finding
-from needful.envs.gym import register_all as register_all
 from needful.errors import DemonstrationError as DemonstrationError
 from needful.errors import EnvironmentFailure as EnvironmentFailure
 from needful.errors import InvalidInputError as InvalidInputError

@@ -96,3 +96,9 @@ def test_without_gymnasium_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     with pytest.raises(MissingExtraError, match=r"needs gymnasium.*pip install 'needful\[gym\]'"):
         import needful.envs.gym  # noqa: F401
+
+
+def test_all_public_names_are_there_without_extras() -> None:
+    program = f"import sys; sys.modules.update(dict.fromkeys({EXTRAS})); from needful import *"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr

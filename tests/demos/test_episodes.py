@@ -269,6 +269,13 @@ class TestBrokenEpisodes:
             segment=segment_by_step(lambda action, state: PACE(WALKER_0))
         )
 
+    def test_actions_and_goals_of_a_wrong_type(self) -> None:
+        wrong = self.error_of(segment=segment_by_step(lambda action, state: "pace"))  # type: ignore[arg-type, return-value]
+        assert "Episode 0, step 0: The segment has 'pace' as its action. Return a ground" in wrong
+        assert self.error_of(goal_of=lambda observation, state: ["Far"]) == (
+            "Episode 0: 'Far' in the goal is no ground atom, such as ON(cup, table)."
+        )
+
     def test_goals_that_are_missed_or_empty(self) -> None:
         assert self.error_of(observations=(4.0, 4.0, 0.0)) == (
             "Episode 0: The goal does not hold at the end of a demonstration: FarRight(w0)."

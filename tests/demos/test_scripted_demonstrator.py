@@ -166,6 +166,19 @@ def test_an_environment_without_a_demonstrator_names_the_ways_to_get_one() -> No
         make_demonstrator(RecordedDrawers()).demonstrate(FAR, seed=0)
 
 
+def test_the_script_is_not_asked_for_an_action_when_the_goal_holds() -> None:
+    class Strict(RecordedDrawers):
+        def demonstrate(self, task: Task, rng: np.random.Generator) -> Iterator[GroundController]:
+            yield REACHED
+            yield PULLED
+            raise AssertionError("The goal holds.")
+
+    solved = make_demonstrator(Strict()).demonstrate(FAR, seed=0)
+    assert solved.actions == (REACHED, PULLED)
+    again = Task(solved.states[-1], FAR.goal)
+    assert make_demonstrator(Strict()).demonstrate(again, seed=0).actions == ()
+
+
 @pytest.mark.parametrize("returned", [None, PULLED])
 def test_a_script_is_a_sequence_of_actions(returned: object) -> None:
     class Wrong(RecordedDrawers):

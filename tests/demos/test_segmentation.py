@@ -121,6 +121,12 @@ def test_segments_end_where_atoms_change() -> None:
     assert list(segment(STATES[:6], "abcde")) == [Segment(go(2), 2), Segment(go(3), 3), Segment(go(5), 5)]
 
 
+def test_predicates_may_come_from_an_iterator() -> None:
+    segment = segment_by_atoms(iter(PAST), lambda change: go(change.after.get(ROBBY, "x")))
+    for _ in range(2):
+        assert len(list(segment(STATES[:6], "abcde"))) == 3
+
+
 def test_steps_after_the_last_change_belong_to_the_last_segment() -> None:
     changes: list[AtomChange] = []
     segment = segment_by_atoms(PAST[:1], lambda change: changes.append(change) or STOP(ROBBY))

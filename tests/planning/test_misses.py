@@ -19,6 +19,7 @@ from needful.core.operators import Operator
 from needful.core.plans import PlanningResult, necessary_atoms
 from needful.core.state import State
 from needful.core.tasks import AbstractTask, Task
+from needful.planning.agent import Agent
 from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.budget import Budget
 from needful.planning.planners import AutoPlanner, generate_abstract_plans, make_planner
@@ -79,6 +80,22 @@ class World:
         return Execution(state.replace({robot: {"place": _number(state, target)}}) if works else state)
 
 
+@dataclass
+class SimulatedRow:
+    """The world in which an agent walks."""
+
+    world: World
+    state: State
+
+    def observe(self) -> State:
+        return self.state
+
+    def act(self, action: GroundController) -> Execution:
+        execution = self.world.execute(self.state, action)
+        self.state = execution.state
+        return execution
+
+
 @dataclass(frozen=True)
 class Uniform:
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Sequence[float]:
@@ -115,6 +132,17 @@ def test_false_plans_are_left_behind_although_they_are_cheaper(planner: str) -> 
     assert result.statistics.abstract_plans <= 10
     assert str(result.suspects[0]) == ("Jump(robot, place00, place08) missed At(robot, place08) in 1 try")
     assert len({one.operator for one in result.suspects}) == len(result.suspects)
+
+
+def test_an_agent_reports_the_suspects_of_its_plans() -> None:
+    task, _ = row(5)
+    world, operators = World(), (WALK, JUMP)
+    acted = Agent(model(*operators), world.execute).run(
+        task, SimulatedRow(world, task.initial_state), clock=FakeClock()
+    )
+    assert acted.solved
+    assert acted.suspects == solve(task, operators, World(), PlanningConfig()).suspects != ()
+    assert acted.to_planning_result().suspects == acted.suspects
 
 
 def test_both_engines_give_the_same_result() -> None:

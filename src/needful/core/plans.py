@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import TypeAlias
 
@@ -108,6 +108,11 @@ class SearchStatistics:
     seconds_search: float = 0.0
     seconds_refinement: float = 0.0
 
+    def add(self, other: SearchStatistics) -> None:
+        """Increase each counter and time by the one of `other`."""
+        for counter in fields(self):
+            setattr(self, counter.name, getattr(self, counter.name) + getattr(other, counter.name))
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PlanningResult:
@@ -208,6 +213,7 @@ class AgentResult:
         seconds: the time in which the agent planned and decided; the time of the world does not count.
         failure: why the agent gave up; None if the outcome is `SOLVED`.
         statistics: counters and times of all planning for the task.
+        suspects: the suspects of all plannings; for each ground operator, the latest one.
     """
 
     outcome: Outcome
@@ -219,6 +225,7 @@ class AgentResult:
     seconds: float = 0.0
     failure: Failure | None = None
     statistics: SearchStatistics = field(default_factory=SearchStatistics)
+    suspects: tuple[Suspect, ...] = ()
 
     def __repr__(self) -> str:
         replans = f"{self.replans} replan{'' if self.replans == 1 else 's'}"
@@ -232,5 +239,5 @@ class AgentResult:
     def to_planning_result(self) -> PlanningResult:
         """Return the executed actions as a planning result, without an abstract plan."""
         return PlanningResult(
-            self.outcome, (), self.actions, self.states, (), self.failure, self.statistics
+            self.outcome, (), self.actions, self.states, (), self.failure, self.statistics, self.suspects
         )

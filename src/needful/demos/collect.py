@@ -142,9 +142,9 @@ class ScriptedDemonstrator:
                 f"`demonstrate` of {self.environment.name!r} returned {proposals!r}. Return a list of "
                 "actions, or yield each action."
             )
-        script = iter(proposals)
-        proposed = _next_action(script, None)
+        script, observed = iter(proposals), None
         while not task.achieved_in(state):
+            proposed = _next_action(script, observed)
             if proposed is None:
                 detail = f"The scripted policy ended before the goal held.{failed}"
                 return _missed(Outcome.GOAL_MISSED, actions, states, detail)
@@ -162,7 +162,7 @@ class ScriptedDemonstrator:
             if steps > horizon:
                 detail = f"The scripted policy takes more than {horizon} low-level actions.{failed}"
                 return _missed(Outcome.HORIZON_EXCEEDED, actions, states, detail)
-            proposed = _next_action(script, state)
+            observed = state
         return PlanningResult(Outcome.SOLVED, actions=tuple(actions), states=tuple(states))
 
     def _checked(self, action: GroundController) -> GroundController:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from needful.abstraction import abstract
-from needful.core.atoms import AbstractState, Predicate
+from needful.core.atoms import AbstractState, GroundAtom, Predicate
 from needful.core.controllers import GroundController
 from needful.core.demonstrations import Demonstration
 from needful.core.model import Vocabulary
@@ -128,7 +128,7 @@ class AtomChange:
 
 
 def segment_by_atoms(
-    predicates: Sequence[Predicate], controller_of: Callable[[AtomChange], GroundController | None]
+    predicates: Iterable[Predicate], controller_of: Callable[[AtomChange], GroundController | None]
 ) -> Segmenter:
     """Return a segmenter for episodes without labels, which cuts after each action that changes atoms.
 
@@ -136,6 +136,7 @@ def segment_by_atoms(
     yet; then the change is joined with the next one. Steps after the last change belong to the last
     segment.
     """
+    predicates = tuple(predicates)
 
     def segment(states: Sequence[State], actions: Sequence[Any]) -> Iterator[Segment]:
         if not actions:
@@ -254,6 +255,9 @@ class _Reader:
         goal = frozenset(self.goal_of(observation, state))
         if not goal:
             raise InvalidInputError("The goal is empty. Name at least one atom to achieve.")
+        for atom in goal:
+            if not isinstance(atom, GroundAtom):
+                raise InvalidInputError(f"{atom!r} in the goal is no ground atom, such as ON(cup, table).")
         for atom in sorted(goal):
             if atom.predicate not in self.vocabulary.predicates:
                 known = (one.name for one in self.vocabulary.predicates)
@@ -302,6 +306,11 @@ class _Reader:
             raise InvalidInputError(
                 f"No controller explains the action {reprlib.repr(actions[start])}. "
                 "Add a controller for it, or omit such episodes."
+            )
+        if not isinstance(action, GroundController):
+            raise InvalidInputError(
+                f"The segment has {reprlib.repr(action)} as its action. Return a ground controller, such "
+                "as PICK(robot, cup)."
             )
         if action.controller not in controllers:
             raise UnknownNameError("controller", action.controller.name, (one.name for one in controllers))

@@ -142,6 +142,22 @@ def make_environment(name: str) -> Environment:
     return environment
 
 
+def register_all() -> tuple[str, ...]:
+    """Register every domain with Gymnasium and return the ids, such as `needful/Screws-v0`.
+
+    `gymnasium.make` then takes the arguments of `needful.envs.gym.GymView`. Repeated calls have no effect.
+    """
+    with importing_extra("gym", "The Gymnasium view"):
+        import gymnasium
+    ids = {f"needful/{entry.class_name}-v0": name for name, entry in sorted(CATALOGUE.items())}
+    for identifier, name in ids.items():
+        if identifier not in gymnasium.registry:
+            gymnasium.register(
+                identifier, entry_point="needful.envs.gym:GymView", kwargs={"environment": name}
+            )
+    return tuple(ids)
+
+
 def check_name(env: Environment, findings: Findings) -> None:
     """Add a finding if the environment's name is invalid, too long, or the name of another domain."""
     location, remedy = ATTRIBUTES, SET_ATTRIBUTES

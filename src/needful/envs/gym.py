@@ -1,7 +1,8 @@
 """Wrap the domains as Gymnasium environments, for learners that need arrays and rewards.
 
 An action runs a whole controller, not one low-level step, so episodes are short and plans can be replayed.
-The rest of this package uses `Environment` directly. `register_all` registers all domains with Gymnasium.
+The rest of this package uses `Environment` directly. `needful.register_all` registers all domains with
+Gymnasium.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from needful.abstraction import abstract
 from needful.core.controllers import Execution, GroundController
 from needful.core.state import State
 from needful.core.tasks import Task
-from needful.envs.catalogue import CATALOGUE, make_environment
+from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment, Split
 from needful.envs.gym_encoding import Action, GymEncoding, Observation
 from needful.errors import InvalidInputError, UnknownNameError, check_at_least_one, importing_extra
@@ -186,20 +187,6 @@ class GymView(gymnasium.Env[Observation, Action]):
         if self.atoms:
             info["abstract"] = abstract(self.state, self.environment.vocabulary.predicates)
         return info
-
-
-def register_all() -> tuple[str, ...]:
-    """Register every domain with Gymnasium and return the ids, such as `needful/Screws-v0`.
-
-    `gymnasium.make` then takes the arguments of `needful.envs.gym.GymView`. Repeated calls have no effect.
-    """
-    ids = {f"needful/{entry.class_name}-v0": name for name, entry in sorted(CATALOGUE.items())}
-    for identifier, name in ids.items():
-        if identifier not in gymnasium.registry:
-            gymnasium.register(
-                identifier, entry_point="needful.envs.gym:GymView", kwargs={"environment": name}
-            )
-    return tuple(ids)
 
 
 def _check_options(options: Mapping[str, Any]) -> None:

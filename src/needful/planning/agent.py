@@ -12,7 +12,7 @@ import itertools
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from needful.core.plans import (
     Failure,
     Outcome,
     SearchStatistics,
+    Suspect,
     necessary_atoms,
 )
 from needful.core.state import State
@@ -143,6 +144,7 @@ class _Episode:
         self.steps: list[GroundOperator] = []
         self.events: list[AgentEvent] = []
         self.statistics = SearchStatistics()
+        self.suspects: dict[GroundOperator, Suspect] = {}
         self.readings: list[State] = []  # since the last action
         self.states = [self._observe()]
 
@@ -335,7 +337,8 @@ class _Episode:
         state = self.states[-1]
         task = Task(state, self.task.goal)
         result = plan(task, self.agent.model, self.agent.execute, limits, seed, self.clock)
-        _add(self.statistics, result.statistics)
+        self.statistics.add(result.statistics)
+        self.suspects.update((suspect.operator, suspect) for suspect in result.suspects)
         if result.solved:
             self._follow(result.abstract_plan, result.actions, result.states)
             return None
@@ -388,6 +391,7 @@ class _Episode:
             self._seconds(),
             failure,
             self.statistics,
+            tuple(self.suspects.values()),
         )
 
 
@@ -397,8 +401,3 @@ def _median(readings: Sequence[State]) -> State:
     values = np.median([state.vector(objects) for state in readings], axis=0).tolist()
     rest = iter(values)
     return State({obj: list(itertools.islice(rest, len(obj.type.features))) for obj in objects})
-
-
-def _add(total: SearchStatistics, one: SearchStatistics) -> None:
-    for counter in fields(SearchStatistics):
-        setattr(total, counter.name, getattr(total, counter.name) + getattr(one, counter.name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from itertools import count
 
+import numpy as np
 import pytest
 
 from hidden_velocity import PUSH, WAIT, SlidingPuck
@@ -70,7 +71,7 @@ def test_a_lost_snapshot_is_replayed_from_the_last_known_one() -> None:
     assert environment.simulator_calls - before == SimulatorCalls(runs=1, replays=3, restores=1, saves=4)
 
 
-@pytest.mark.parametrize("cache_size", [0, 1, 3, 100])
+@pytest.mark.parametrize("cache_size", [-1, 0, 1, 3, 100])
 def test_the_cache_size_does_not_change_results(cache_size: int) -> None:
     environment = SlidingPuck()
     environment.cache_size = cache_size
@@ -262,6 +263,17 @@ def test_a_snapshot_is_discarded_in_the_simulator_of_its_scene() -> None:
     for _ in range(3):
         states = [environment.simulate(one, WAIT(environment.puck)) for one in states]
     assert environment.wrong == []
+
+
+def test_the_number_of_steps_may_be_an_integer_of_numpy() -> None:
+    class Counted(SlidingPuck):
+        def run(self, action):
+            return np.int64(super().run(action))
+
+    environment = Counted()
+    execution = environment.execute(environment.initial_state(1.0), WAIT(environment.puck))
+    assert type(execution.steps) is int
+    assert execution.steps == 1
 
 
 def test_the_checker_accepts_snapshots() -> None:

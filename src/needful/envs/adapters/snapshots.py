@@ -19,6 +19,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from needful.core.controllers import GroundController, Parameters
 from needful.core.objects import Object
 from needful.core.state import State
@@ -170,8 +172,8 @@ class SnapshotEnvironment(Environment):
         """
         raise InvalidInputError(
             f"The environment {self.name!r} has no snapshot of this state: it did not come from its "
-            "`initial_state` or `execute`. Continue from one of their states, or write `start_of`, which "
-            "sets up the simulator from features."
+            "`initial_state` or `execute`, or it was read with noise. Continue from one of their states, "
+            "or write `start_of`, which sets up the simulator from features."
         )
 
     @property
@@ -258,14 +260,14 @@ class SnapshotEnvironment(Environment):
         """Run an action at the end of a history and save a snapshot; return the number of steps."""
         self._session.live.history = None  # unknown while the action runs, and if it fails
         steps = self.run(action)
-        if not isinstance(steps, int) or steps < 1:
+        if not isinstance(steps, int | np.integer) or steps < 1:
             raise InvalidInputError(
                 f"`run` of the environment {self.name!r} returned {steps!r} for {action}. Return the "
                 "number of low-level actions, at least 1. If the action is not possible, raise "
                 "EnvironmentFailure."
             )
         self._arrive(history.after(action))
-        return steps
+        return int(steps)
 
     def _arrive(self, history: History) -> None:
         """Save a snapshot of the simulator, which is at the end of a history."""
@@ -367,7 +369,7 @@ class _Session:
         replaced = [(history, kept.pop(history))] if history in kept else []
         kept[history] = token
         # Always keep the snapshot of at least one initial state, so that replays need no reset.
-        while len(kept) > (capacity if history.actions else max(1, capacity)):
+        while len(kept) > max(0 if history.actions else 1, capacity):
             replaced.append(kept.popitem(last=False))
         return replaced
 
