@@ -235,7 +235,7 @@ def test_a_missing_planner_is_reported_with_the_install_command(
     search: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(PlannerError, match=r"pip install -c constraints\.txt '\.\[planners\]'"):
+    with pytest.raises(PlannerError, match=r"pip install 'needful\[planners\]'"):
         search()
 
 
