@@ -23,6 +23,8 @@ from needful.planning.planners import generate_abstract_plans
 NO_PLAN = 3.0
 TOO_LONG = 0.3
 OTHER_ACTIONS = 0.5
+# A model with more ground operators counts as one that finds no plan.
+MAX_GROUND_OPERATORS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def _first_plan(
     operators: Sequence[Operator], demonstration: Demonstration, step: int, planner: Planner, max_nodes: int
 ) -> AbstractPlan | None:
     task = AbstractTask(demonstration.objects, demonstration.abstract_states[step], demonstration.goal)
-    budget = Budget(float("inf"), max_nodes)
+    budget = Budget(float("inf"), max_nodes, max_ground_operators=MAX_GROUND_OPERATORS)
     return next(generate_abstract_plans(operators, task, planner, budget), None)
 
 

@@ -20,6 +20,10 @@ from needful.core.operators import Operator
 from needful.core.state import State
 
 
+# The complexity of a predicate beside that of its expression.
+PREDICATE_COMPLEXITY = 2
+
+
 @dataclass(frozen=True, slots=True)
 class Use:
     """An operator applied in a state, with the objects bound to its parameters."""
@@ -44,9 +48,14 @@ class Proposal:
     excluded: float
 
     @property
+    def complexity(self) -> int:
+        """The cost of adding the predicate: that of its expression, plus a constant."""
+        return PREDICATE_COMPLEXITY + self.definition.expression.complexity
+
+    @property
     def value(self) -> float:
-        """The excluded weight per complexity of the expression."""
-        return self.excluded / self.definition.expression.complexity
+        """The excluded weight per complexity."""
+        return self.excluded / self.complexity
 
 
 def propose(

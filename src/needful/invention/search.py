@@ -18,6 +18,10 @@ from needful.planning.interfaces import Planner
 from needful.planning.planners import default_planner
 
 
+# A predicate must reduce the cost at least by this amount.
+MIN_GAIN = 0.5
+
+
 @dataclass(frozen=True, slots=True)
 class Scored:
     """A set of invented predicates, the operators learned with it, and its score.
@@ -71,7 +75,9 @@ def false_uses(scored: Scored, demonstrations: Sequence[Demonstration]) -> dict[
         if (first.operator.controller, first.controller_objects) == (shown.controller, shown.objects):
             continue
         assert demonstration.states is not None
-        found[first.operator.name].append(Use(demonstration.states[suffix.step], first.objects))
+        found[first.operator.name].append(
+            Use(demonstration.states[suffix.step], first.objects, suffix.cost)
+        )
     return found
 
 
@@ -89,30 +95,30 @@ def true_uses(
 def proposals(
     scored: Scored, scorer: Scorer, expressions: Sequence[Expression], limit: int
 ) -> list[Proposal]:
+    """Return the most valuable proposals, in order; of those that hold in the same states, the simplest."""
     demonstrations = scorer.abstractor.demonstrations
     false = false_uses(scored, demonstrations)
-    ranked: list[list[Proposal]] = []
-    for one in scored.data:
-        negatives = false.get(one.operator.name, [])
-        positives = true_uses(one, scorer.training, demonstrations)
-        found = sorted(
-            propose(expressions, one.operator, positives, negatives),
-            key=lambda p: (-p.value, p.definition.expression.complexity, p.definition),
+    found = [
+        proposal
+        for one in scored.data
+        for proposal in propose(
+            expressions,
+            one.operator,
+            true_uses(one, scorer.training, demonstrations),
+            false.get(one.operator.name, []),
         )
-        ranked.append(found)
-    ranked.sort(key=lambda each: -each[0].excluded if each else 0.0)
+    ]
+    found.sort(key=lambda proposal: (-proposal.value, proposal.complexity, proposal.definition))
+    seen = {_key(scorer, p.definition) for p in scored.predicates if p.definition}
     chosen: list[Proposal] = []
-    seen: set[tuple[bytes, ...]] = {_key(scorer, p.definition) for p in scored.predicates if p.definition}
-    rank = 0
-    while len(chosen) < limit and any(len(each) > rank for each in ranked):
-        for each in ranked:
-            if rank < len(each):
-                key = _key(scorer, each[rank].definition)
-                if key not in seen:
-                    seen.add(key)
-                    chosen.append(each[rank])
-        rank += 1
-    return chosen[:limit]
+    for proposal in found:
+        key = _key(scorer, proposal.definition)
+        if key not in seen:
+            seen.add(key)
+            chosen.append(proposal)
+        if len(chosen) == limit:
+            break
+    return chosen
 
 
 def _key(scorer: Scorer, definition: Definition) -> tuple[bytes, ...]:
@@ -124,31 +130,43 @@ def climb(
     scorer: Scorer,
     expressions: Sequence[Expression],
     start: Sequence[Predicate] = (),
-    limit: int = 120,
-    batch: int = 12,
+    limit: int = 60,
     report: Callable[[str], None] = lambda text: None,
 ) -> Scored:
+    """Add the predicate with the highest value until no predicate reduces the cost."""
     best = scorer.score(start)
     report(f"start {best.cost}")
     while best.cost > 0:
-        candidates = proposals(best, scorer, expressions, limit)
-        chosen: tuple[float, Scored, Proposal] | None = None
-        for begin in range(0, len(candidates), batch):
-            for proposal in candidates[begin : begin + batch]:
-                predicate = defined_predicate(proposal.definition)
-                tried = scorer.score((*best.predicates, predicate), best.cost - 0.5)
-                gain = best.cost - tried.cost
-                value = gain / proposal.definition.expression.complexity
-                if gain >= 0.5 and (chosen is None or value > chosen[0]):
-                    chosen = (value, tried, proposal)
-            if chosen is not None:
-                break
+        chosen = _best_addition(best, scorer, expressions, limit)
         if chosen is None:
-            report(f"no better candidate among {len(candidates)}")
             break
-        best = chosen[1]
-        report(f"{best.cost:.1f} {chosen[2].operator} {chosen[2].definition.name} [{scorer.calls[0]} calls]")
+        proposal, best = chosen
+        report(f"{best.cost:.1f} {proposal.operator} {proposal.definition.name} [{scorer.calls[0]} calls]")
     return best
+
+
+def _best_addition(
+    current: Scored, scorer: Scorer, expressions: Sequence[Expression], limit: int
+) -> tuple[Proposal, Scored] | None:
+    """Return the proposal with the highest value, and the score with it; None if none reduces the cost.
+
+    The value of a proposal is its credit per complexity. A predicate gets credit for the reduction of the
+    cost, but at most for the cost of the false steps that it excludes. So the excluded cost bounds the
+    value, and the search ends at the first proposal whose bound is not higher than the best value.
+    """
+    chosen: tuple[Proposal, Scored] | None = None
+    best_value = 0.0
+    for proposal in proposals(current, scorer, expressions, limit):
+        if proposal.value <= best_value:
+            break
+        needed = max(MIN_GAIN, best_value * proposal.complexity)
+        predicate = defined_predicate(proposal.definition)
+        tried = scorer.score((*current.predicates, predicate), current.cost - needed)
+        gain = current.cost - tried.cost
+        value = min(gain, proposal.excluded) / proposal.complexity
+        if gain >= needed and value > best_value:
+            best_value, chosen = value, (proposal, tried)
+    return chosen
 
 
 def prune(scorer: Scorer, scored: Scored) -> Scored:
