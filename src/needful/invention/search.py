@@ -18,7 +18,7 @@ from needful.planning.interfaces import Planner
 from needful.planning.planners import default_planner
 
 
-# A predicate must reduce the cost at least by this amount.
+# A predicate must reduce the cost at least by this amount per complexity.
 MIN_GAIN = 0.5
 
 
@@ -159,7 +159,7 @@ def _best_addition(
     for proposal in proposals(current, scorer, expressions, limit):
         if proposal.value <= best_value:
             break
-        needed = max(MIN_GAIN, best_value * proposal.complexity)
+        needed = max(MIN_GAIN, best_value) * proposal.complexity
         predicate = defined_predicate(proposal.definition)
         tried = scorer.score((*current.predicates, predicate), current.cost - needed)
         gain = current.cost - tried.cost
