@@ -10,18 +10,28 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+CORE := $(VENV)/.core
 INSTALLED := $(VENV)/.installed
+SOURCES := pyproject.toml constraints.txt setup.py $(wildcard native/*)
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: setup demo lint check test docs bench dist dist-check clean
 
 setup: $(INSTALLED)
 
-$(INSTALLED): pyproject.toml constraints.txt setup.py $(wildcard native/*)
+# The package without extras: enough for `make demo`.
+$(CORE): $(SOURCES)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(INSTALL) -e .
 	touch $@
 
-demo: setup
+# All extras and the development tools.
+$(INSTALLED): $(SOURCES)
+	$(PYTHON) -m venv $(VENV)
+	$(INSTALL) -e '.[dev]'
+	touch $(CORE) $@
+
+demo: $(CORE)
 	$(BIN)/needful run screws --out runs/demo --force
 
 lint: setup

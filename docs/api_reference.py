@@ -17,7 +17,7 @@ STUB_PACKAGES = ("needful", "needful.planning")
 DOCSTRING_PACKAGES = ("needful.envs",)
 LISTED_MODULE = re.compile(r"^ *(needful[\w.]+) +(\w+(?:, \w+)*)$", re.MULTILINE)
 
-# Titles of the sections with the names of `needful`: one per package, in the order of the data flow.
+# Titles of the pages with the names of `needful`: one per package, in the order of the data flow.
 SECTION_TITLES = {
     "core": "Vocabulary",
     "abstraction": "Abstraction",
@@ -47,21 +47,30 @@ def public_names() -> dict[str, tuple[str, ...]]:
     return names
 
 
-def reference() -> str:
-    """Return the page: the names of `needful` by package, then those of the other public modules."""
+def reference_pages() -> dict[str, str]:
+    """Return the pages below api/: an index, and one page per package or further public module."""
     top_level, *others = public_names().items()
-    parts = ["# API reference", *_top_level_sections(top_level[1])]
-    for module, names in others:
-        parts.append(f"## `{module}`")
-        parts += _entries(import_module(module), names)
-    return "\n\n".join(parts) + "\n"
+    sections = dict(_top_level_sections(top_level[1]))
+    sections |= {module: (import_module(module), names) for module, names in others}
+    pages, listed = {}, []
+    for title, (module, names) in sections.items():
+        file = f"{title.lower().replace(' ', '_').replace('.', '_')}.md"
+        heading = f"`{title}`" if title == module.__name__ else title
+        pages[f"api/{file}"] = (
+            "\n\n".join([f"# {heading}", _introduction(module), *_entries(module, names)]) + "\n"
+        )
+        links = ", ".join(f"[`{name}`]({file}#{name.lower()})" for name in names)
+        listed.append(f"## [{heading}]({file})\n\n{links}")
+    first = f"# API reference\n\n`needful` exports {len(top_level[1])} names, such as `needful.plan`."
+    pages["api/index.md"] = "\n\n".join([first, *listed]) + "\n"
+    return pages
 
 
-def _top_level_sections(names: tuple[str, ...]) -> Iterator[str]:
-    yield (
-        f"`needful` exports {len(names)} names, such as `needful.plan`. Below each entry is "
-        "the module that defines it. Other public modules are at the end of this page."
-    )
+def _introduction(module: ModuleType) -> str:
+    return f"Import these names from `{module.__name__}`. Below each entry is the module that defines it."
+
+
+def _top_level_sections(names: tuple[str, ...]) -> Iterator[tuple[str, tuple[ModuleType, tuple[str, ...]]]]:
     needful = import_module("needful")
     homes = _home_modules(needful)
     packages: dict[str, list[str]] = {package: [] for package in SECTION_TITLES}
@@ -69,8 +78,7 @@ def _top_level_sections(names: tuple[str, ...]) -> Iterator[str]:
         packages.setdefault(homes[name].split(".")[1], []).append(name)
     for package, members in packages.items():
         if members:
-            yield f"## {SECTION_TITLES.get(package, package)}"
-            yield from _entries(needful, tuple(members))
+            yield SECTION_TITLES.get(package, package), (needful, tuple(members))
 
 
 def _entries(module: ModuleType, names: tuple[str, ...]) -> Iterator[str]:
@@ -88,7 +96,7 @@ def _home_modules(module: ModuleType) -> dict[str, str]:
 
 
 def _entry(name: str, value: object, home: str) -> str:
-    parts = [f"### {name}"]
+    parts = [f"## {name}"]
     if inspect.isclass(value) and issubclass(value, enum.Enum):
         parts += [_prose(value), "\n".join(f"- `{name}.{member.name}`" for member in value)]
     elif inspect.isclass(value):

@@ -1,202 +1,164 @@
-"""Build the documentation site from docs/, offline: `make docs`, or
+"""Build the documentation site with Sphinx, offline: `make docs`, or
 
     python docs/build_site.py [FOLDER]
 
-An error, such as a broken link, is printed and ends the program with exit code 1.
+This script collects the sources: docs/, the generated pages, and the files of the repository that pages
+show. Sphinx renders them with the settings in docs/site/conf.py. Every warning, such as a broken link, is
+an error (exit code 1). A new page gets one line in `NAVIGATION`.
 """
 
 from __future__ import annotations
 
-import ast
 import re
 import shutil
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
-from html import escape
-from pathlib import Path
-from posixpath import dirname, relpath
-from string import Template
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
+from posixpath import normpath, relpath
 
-from pygments.formatters import HtmlFormatter
+from generated_pages import DOCS, ROOT, generated_pages
 
-from api_reference import reference
-from site_pages import BrokenPage, Heading, Page, links, render, resolver
-
-DOCS = Path(__file__).parent
-ROOT = DOCS.parent
-THEME = DOCS / "site"
-REPORT = ROOT / "results" / "report.md"
-PICTURES = (".png", ".gif", ".svg")
-LIGHT, DARK = "xcode", "github-dark"  # all of their colours have enough contrast on the page's background
-
-# The pages of each menu section: their names, or the folder they are in. Other pages come last.
-SECTIONS = {
-    "Start": ("index", "concepts", "tutorial"),
-    "How to": (
-        "howto/own_demonstrations",
-        "howto/own_planner",
-        "howto/failures",
-        "howto/ray",
-        "howto/films",
-    ),
-    "Examples": "examples/",
+# The pages of each section of the menu: their names, or the folder that they are in.
+NAVIGATION: Mapping[str, tuple[str, ...]] = {
+    "Start": ("concepts", "tutorial", "samples/"),
+    "How to": ("howto/", "extending", "household"),
+    "Domains": ("domains/",),
     "In depth": (
         "learning",
         "planning",
+        "execution",
         "demonstrations",
         "interoperability",
-        "extending",
-        "household",
         "gnn_policies",
+        "paper_to_code",
+        "architecture",
+        "decisions/",
     ),
-    "Results": ("results", "reproduce", "reports", "report", "baselines", "benchmarks"),
-    "Reference": ("api", "paper_to_code", "architecture"),
-    "Decisions": "decisions/",
+    "Results": ("results/", "reproduce", "reports", "report", "baselines", "benchmarks"),
+    "Reference": ("api/", "examples/", "changelog"),
 }
+OTHER_PAGES = "More"  # the section of pages that NAVIGATION does not list
+
+# Files outside docs/ that pages show or link to.
+SHOWN_FILES = ("results/*.md", "results/tables/*", "results/figures/*")
+# Corrections of the theme's pages for keyboards and screen readers.
+ACCESSIBLE: Mapping[str, str] = {
+    r'role="heading"(?! aria-level)': r'role="heading" aria-level="2"',
+    r'<aside class="sidebar-drawer"': r'<aside class="sidebar-drawer" aria-label="Pages"',
+    r'<aside class="toc-drawer': r'<aside aria-label="On this page" class="toc-drawer',
+    r"<pre>(?=<span></span>)": r'<pre tabindex="0">',
+    r'<div class="table-wrapper ': r'<div tabindex="0" class="table-wrapper ',
+    r'<th class="head( text-\w+)?">\s*(<p>\s*</p>)?\s*</th>': r"<td></td>",  # an empty corner cell
+    r'<div id="search-results">': r'<h1>Search</h1><div id="search-results">',
+}
+LINK = re.compile(r"(\]\()(?![a-z]+:|#)([^)\s#]+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A section of the menu."""
-
-    title: str
-    pages: tuple[Page, ...]
-
-
-def source_pages() -> tuple[Page, ...]:
-    """Return the pages in docs/."""
-    files = sorted(DOCS.rglob("*.md"))
-    return tuple(Page(file.relative_to(DOCS).as_posix(), file.read_text()) for file in files)
+def build(folder: Path) -> None:
+    """Write the site to a folder, replacing an earlier one."""
+    with tempfile.TemporaryDirectory() as temporary:
+        sources = Path(temporary) / "sources"
+        write_sources(sources)
+        shutil.rmtree(folder, ignore_errors=True)
+        render(sources, folder)
 
 
-def generated_pages(sources: Sequence[Page]) -> tuple[Page, ...]:
-    """Return the generated pages: API reference, examples, results, and the list of decisions."""
-    decisions = [page for page in sources if page.path.startswith("decisions/")]
-    listed = "".join(f"- [{page.title}]({Path(page.path).name})\n" for page in decisions)
-    index = Page("decisions/index.md", f"# Decisions\n\nThe reasons behind the design.\n\n{listed}")
-    return (Page("api.md", reference()), *map(_example_page, example_files()), _results_page(), index)
+def render(sources: Path, folder: Path) -> None:
+    """Render a folder of Markdown as HTML; raise `SystemExit` if Sphinx reports anything."""
+    from sphinx.cmd.build import main
+
+    with tempfile.TemporaryDirectory() as cache:
+        options = ["-q", "-W", "--keep-going", "-E", "-d", cache, "-c", str(DOCS / "site")]
+        if main([*options, str(sources), str(folder)]):
+            raise SystemExit("The documentation has errors; see above.")
+    for page in sorted(folder.rglob("*.html")):
+        if not (DOCS / "live" / page.name).exists():
+            page.write_text(make_accessible(page.read_text("utf-8")), "utf-8")
 
 
-def example_files() -> tuple[Path, ...]:
-    """Return the examples, sorted by number."""
-    return tuple(sorted((ROOT / "examples").glob("[0-9]*.py")))
+def make_accessible(html: str) -> str:
+    """Return a page with the corrections in `ACCESSIBLE`."""
+    for pattern, replacement in ACCESSIBLE.items():
+        html = re.sub(pattern, replacement, html)
+    return html
 
 
-def _example_page(file: Path) -> Page:
-    code = file.read_text()
-    docstring = (ast.get_docstring(ast.parse(code)) or "").strip()
-    title = file.stem[3:].replace("_", " ").capitalize()
-    body = code[code.index('"""', 3) + 3 :].strip()
-    return Page(f"examples/{file.stem}.md", f"# {title}\n\n{docstring}\n\n```python\n{body}\n```\n")
-
-
-def _results_page() -> Page:
-    """Return the report in results/, with its links relative to docs/."""
-    return Page("results.md", re.sub(r"\]\((?=\w+/)", "](../results/", REPORT.read_text()))
-
-
-def arrange(pages: Sequence[Page]) -> tuple[Section, ...]:
-    """Return the menu."""
-    remaining = {page.path.removesuffix(".md"): page for page in pages}
-    sections = []
-    for title, names in SECTIONS.items():
-        chosen = [name for name in remaining if name.startswith(names)] if isinstance(names, str) else names
-        found = [remaining.pop(name) for name in chosen if name in remaining]
-        sections.append(
-            Section(title, tuple(sorted(found, key=_order) if isinstance(names, str) else found))
-        )
-    return (*sections, Section("More", tuple(remaining.values())))
-
-
-def _order(page: Page) -> tuple[bool, str]:
-    return not page.path.endswith("/index.md"), page.path
-
-
-def build(folder: Path) -> int:
-    """Write the site to a folder, replacing an earlier one; return the number of pages."""
-    sources = source_pages()
-    pages = (*sources, *generated_pages(sources))
-    pictures = [file for file in sorted((DOCS / "images").rglob("*")) if file.suffix in PICTURES]
-    addresses = {f"../examples/{file.name}": f"examples/{file.stem}.html" for file in example_files()}
-    addresses[relpath(REPORT, DOCS)] = "results.html"
-    copies = _linked_files(pages, addresses)
-    addresses |= {f"../{path}": f"repository/{path}" for path in copies}
-    resolve = resolver(pages, [file.relative_to(DOCS).as_posix() for file in pictures], addresses)
-    menu = arrange(pages)
-    template = Template((THEME / "page.html").read_text())
-    html = {page.address: _html(page, *render(page, resolve), menu, template) for page in pages}
-    # The earlier site is removed only after all pages were rendered without errors.
-    shutil.rmtree(folder, ignore_errors=True)
-    for file in pictures:
-        _copy(file, folder / file.relative_to(DOCS))
-    for path in copies:
-        _copy(ROOT / path, folder / "repository" / path)
-    for address, text in html.items():
-        _write(folder / address, text)
-    _write(folder / "style.css", (THEME / "style.css").read_text() + _code_colours())
-    return len(pages)
-
-
-def _linked_files(pages: Sequence[Page], known: dict[str, str]) -> tuple[str, ...]:
-    """Return the files outside docs/ that pages link to, except those in `known`."""
-    found = set()
+def write_sources(folder: Path) -> None:
+    """Write all files from which Sphinx makes the site to a folder."""
+    shutil.copytree(DOCS, folder, ignore=shutil.ignore_patterns("*.py", "site", "__pycache__"))
+    for pattern in SHOWN_FILES:
+        for file in sorted(ROOT.glob(pattern)):
+            target = folder / file.relative_to(ROOT)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, target)
+    for path, text in generated_pages().items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, "utf-8")
+    pages = sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*.md"))
     for page in pages:
-        for link in links(page.text):
-            file = (DOCS / page.path).parent / link.partition("#")[0]
-            path = relpath(file.resolve(), ROOT)
-            if file.is_file() and not path.startswith(("docs/", "..")) and f"../{path}" not in known:
-                found.add(path)
-    return tuple(sorted(found))
+        text = resolve_links((folder / page).read_text("utf-8"), page)
+        (folder / page).write_text(text + _menu(page, pages), "utf-8")
 
 
-def _html(
-    page: Page, content: str, headings: Sequence[Heading], menu: Sequence[Section], template: Template
-) -> str:
-    def to(other: Page) -> str:
-        return relpath(other.address, dirname(page.address) or ".")
+def resolve_links(text: str, page: str) -> str:
+    """Return the text of a page with links to files of the repository replaced by links to their pages."""
+    written_in = PurePosixPath(page if page.startswith("results/") else f"docs/{page}").parent
 
-    def item(other: Page) -> str:
-        here = ' aria-current="page"' if other is page else ""
-        return f'<li><a href="{to(other)}"{here}>{escape(other.title)}</a></li>'
+    def resolved(link: re.Match[str]) -> str:
+        path = site_path(normpath(written_in / link[2]))
+        return link[0] if path is None else f"{link[1]}{relpath(path, PurePosixPath(page).parent)}"
 
-    sections = [section for section in menu if section.pages]
-    shown = (f"<h2>{one.title}</h2><ul>{''.join(map(item, one.pages))}</ul>" for one in sections)
-    sequence = [one for section in sections for one in section.pages]
-    following = sequence[sequence.index(page) + 1 :][:1]
-    on_page = [one for one in headings if one.level in (2, 3)]
-    contents = (
-        f'<li class="level{one.level}"><a href="#{one.anchor}">{one.text}</a></li>' for one in on_page
-    )
-    return template.substitute(
-        title=escape(page.title),
-        root=relpath(".", dirname(page.address) or "."),
-        menu="".join(shown),
-        contents="".join(contents),
-        content=content,
-        next="".join(f'<a href="{to(one)}">Next: {escape(one.title)} →</a>' for one in following),
-    )
+    return LINK.sub(resolved, text)
 
 
-def _code_colours() -> str:
-    light, dark = (HtmlFormatter(style=style).get_style_defs(".code") for style in (LIGHT, DARK))
-    background = ".code { background: var(--code); }"
-    return f"\n{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n{background}\n"
+def site_path(path: str) -> str | None:
+    """Return the path of a file of the repository on the site; None if the site does not have it."""
+    if path.startswith("docs/"):
+        path = path.removeprefix("docs/")
+        return f"{path}/index.md" if (DOCS / path).is_dir() else path
+    if path.startswith("examples/"):
+        return f"{path.removesuffix('.py')}.md"
+    return path if path.startswith("results/") else {"CHANGELOG.md": "changelog.md"}.get(path)
 
 
-def _copy(file: Path, to: Path) -> None:
-    to.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(file, to)
+def navigation(pages: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return the pages of each section of the menu; an index page represents its folder."""
+    left = dict.fromkeys(page.removesuffix(".md") for page in pages)
+    del left["index"]
+    sections = {}
+    for title, entries in NAVIGATION.items():
+        shown: list[str] = []
+        for entry in entries:
+            inside = [
+                page for page in left if page == entry or (entry.endswith("/") and page.startswith(entry))
+            ]
+            shown += [f"{entry}index"] if f"{entry}index" in inside else inside
+            for page in inside:
+                del left[page]
+        sections[title] = tuple(shown)
+    return sections | ({OTHER_PAGES: tuple(left)} if left else {})
 
 
-def _write(file: Path, text: str) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text)
+def _menu(page: str, pages: Iterable[str]) -> str:
+    """Return the part of the menu that belongs to a page: the start page, or the index of a folder."""
+    if page == "index.md":
+        return "".join(_toctree(shown, caption) for caption, shown in navigation(pages).items())
+    if page.endswith("/index.md"):
+        folder = page.removesuffix("index.md")
+        return _toctree(
+            [one.removesuffix(".md") for one in pages if one.startswith(folder) and one != page]
+        )
+    return ""
+
+
+def _toctree(pages: Iterable[str], caption: str = "") -> str:
+    options = f":caption: {caption}\n" if caption else ""
+    listed = "".join(f"/{page}\n" for page in pages)
+    return f"\n```{{toctree}}\n:hidden:\n{options}\n{listed}```\n"
 
 
 if __name__ == "__main__":
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "site"
-    try:
-        print(f"Wrote {build(target)} pages to {target}; open {target / 'index.html'}")
-    except BrokenPage as error:
-        sys.exit(str(error))
+    build(target)
+    print(f"Wrote the site; open {target / 'index.html'}")

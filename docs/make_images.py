@@ -1,42 +1,66 @@
-"""Draw the pictures in docs/images: a film strip and an animation of one solved task per domain.
+"""Film a solved task of each domain, and write its learned operators, for the documentation.
 
-Household domains have long plans and get only the animation.
+Writes docs/images/DOMAIN.webp and docs/domain_operators/DOMAIN.txt. Household domains need OpenGL.
 
 Usage: python docs/make_images.py [DOMAIN ...]
 """
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 
 import needful
-from needful.envs.drawing.film import Filmable, as_gif, film_plan
-from needful.envs.drawing.pictures import draw_film_strip, make_captions
-from needful.storage.outputs import write_bytes
+from needful.envs.drawing.film import Film, Filmable, film_plan
+from needful.paper.domains import DOMAINS, protocol_of
+from needful.storage.outputs import write_bytes, write_text
 
-IMAGES = Path(__file__).parent / "images"
+DOCS = Path(__file__).parent
+TASKS = 6  # the film shows the shortest plan for these test tasks
+MAX_WIDTH = 1200  # pixels
 
 
-def draw_domain(name: str) -> None:
-    """Learn a model of a domain and draw the shortest plan for its first six test tasks."""
-    env = needful.make_environment(name)
-    learned = needful.run(env, needful.RunConfig(demos=50, tasks=0)).learned
+def make_images(name: str) -> None:
+    """Learn a model of a domain from as many demonstrations as in the paper, and film one of its plans."""
+    env, protocol = needful.make_environment(name), protocol_of(name)
+    assert protocol is not None
+    learned = needful.run(env, needful.RunConfig(demos=protocol.demos, tasks=0)).learned
     assert isinstance(learned, needful.LearnedModel)
+    operators = "\n\n".join(map(str, learned.model.operators))
+    write_text(DOCS / "domain_operators" / f"{name}.txt", f"{operators}\n")
+    config = needful.PlanningConfig(timeout=protocol.timeout)
     plans = []
-    for index, task in enumerate(env.tasks(needful.Split.TEST, 6, seed=0)):
-        found = needful.plan(task, learned.model, env.execute, seed=index)
+    for index, task in enumerate(env.tasks(needful.Split.TEST, TASKS, seed=0)):
+        found = needful.plan(task, learned.model, env.execute, config, seed=index)
         if found.solved:
             plans.append((len(found.actions), index, task, found))
     _, _, task, found = min(plans, key=lambda entry: entry[:2])
-    write_bytes(IMAGES / f"{name}.gif", as_gif(film_plan(env, found, task.goal)))
-    if not isinstance(env, Filmable):
-        captions = make_captions(found.abstract_plan, found.subgoals, found.states)
-        strip = draw_film_strip(env, found.states, captions, task.goal)
-        write_bytes(IMAGES / f"{name}.png", strip)
-    print(IMAGES / f"{name}.*")
+    film = film_plan(env, found, task.goal)
+    write_bytes(DOCS / "images" / f"{name}.webp", as_webp(film, lossless=not isinstance(env, Filmable)))
+    print(DOCS / "images" / f"{name}.webp")
+
+
+def as_webp(film: Film, lossless: bool) -> bytes:
+    """Return a film as the bytes of a WebP file, which is smaller than a GIF file."""
+    first, *others = film.pictures
+    if first.width > MAX_WIDTH:
+        size = (MAX_WIDTH, round(first.height * MAX_WIDTH / first.width))
+        first, *others = (picture.resize(size) for picture in film.pictures)
+    buffer = io.BytesIO()
+    options = {"lossless": lossless, "quality": 100 if lossless else 60, "method": 4}
+    first.save(
+        buffer,
+        format="WEBP",
+        save_all=True,
+        append_images=others,
+        duration=list(film.milliseconds),
+        loop=0,
+        **options,
+    )
+    return buffer.getvalue()
 
 
 if __name__ == "__main__":
-    for domain in sys.argv[1:] or needful.environment_names():
-        draw_domain(domain)
+    for domain in sys.argv[1:] or DOMAINS:
+        make_images(domain)

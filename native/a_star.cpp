@@ -12,7 +12,7 @@ AStar::AStar(ProblemPointer problem, Id weight, bool symmetries, std::uint64_t s
       weight_(weight),
       random_(seed),
       tree_(space_),
-      is_landmark_operator_(problem_->operator_count(), 0) {
+      savings_(problem_->operator_count(), 0) {
     enqueue(0, 0, statistics);
 }
 
@@ -72,11 +72,11 @@ void AStar::evaluate(StateInfo& info, const Word* state, DeadlinePoller& deadlin
     ++statistics.nodes_evaluated;
     info.evaluated = true;
     info.h = estimate.value;
-    info.landmark_count = estimate.landmark_count;
+    info.landmark_cost = estimate.value;
     info.landmarks_begin = landmark_operators_.size();
-    for (Id op : estimate.landmark_operators) {
+    for (const LandmarkOperator& entry : estimate.landmark_operators) {
         deadline.poll(4);
-        if (problem_->applicable(op, state)) landmark_operators_.push_back(op);
+        if (problem_->applicable(entry.op, state)) landmark_operators_.push_back(entry);
     }
     info.landmarks_end = landmark_operators_.size();
 }
@@ -91,17 +91,16 @@ void AStar::expand(Id node, Id state, Id h, DeadlinePoller& deadline, SearchStat
     ++statistics.nodes_expanded;
     StateInfo& info = state_info(state);
     info.expansion_costs.push_back(tree_.cost(node));
-    const Span landmark_operators{landmark_operators_.data() + info.landmarks_begin,
-                                  landmark_operators_.data() + info.landmarks_end};
-    for (Id op : landmark_operators) is_landmark_operator_[to_index(op)] = 1;
+    for (std::size_t i = info.landmarks_begin; i < info.landmarks_end; ++i)
+        savings_[to_index(landmark_operators_[i].op)] += landmark_operators_[i].cost;
     space_.applicable(tree_.bits(state), applicable_, deadline);
     for (Id op : applicable_) {
         deadline.poll(32);
-        // Landmarks are disjoint, so an operator achieves at most one of them.
-        const Id remaining_landmarks = info.landmark_count - is_landmark_operator_[to_index(op)];
-        enqueue(tree_.add(node, op), std::max({h - 1, remaining_landmarks, Id{0}}), statistics);
+        const Id remaining_landmarks = info.landmark_cost - savings_[to_index(op)];
+        enqueue(tree_.add(node, op), std::max({h - problem_->cost(op), remaining_landmarks, Id{0}}), statistics);
     }
-    for (Id op : landmark_operators) is_landmark_operator_[to_index(op)] = 0;
+    for (std::size_t i = info.landmarks_begin; i < info.landmarks_end; ++i)
+        savings_[to_index(landmark_operators_[i].op)] = 0;
 }
 
 void AStar::enqueue(Id node, Id h, SearchStatistics& statistics) {

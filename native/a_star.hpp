@@ -34,7 +34,7 @@ private:
     struct StateInfo {
         bool evaluated = false;
         Id h = 0;
-        Id landmark_count = 0;
+        Id landmark_cost = 0;
         // The range of the state in `landmark_operators_`.
         std::size_t landmarks_begin = 0, landmarks_end = 0;
         // The path cost at each expansion of the state.
@@ -57,15 +57,17 @@ private:
     SplitMix64 random_;
     SearchTree tree_;
     std::vector<StateInfo> state_info_;
-    // The landmark operators of all states. Only applicable ones are stored, to save memory.
-    std::vector<Id> landmark_operators_;
+    // The landmark operators of all states, each with the cost of its landmark. Only applicable ones are stored, to save
+    // memory.
+    std::vector<LandmarkOperator> landmark_operators_;
     std::size_t expansion_limit_ = 0;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue_;
     // Entries that wait until the expansion limit rises.
     std::vector<Entry> deferred_;
     // Buffers of `expand`.
     std::vector<Id> applicable_;
-    std::vector<char> is_landmark_operator_;
+    // For each operator the cost of the landmarks that contain it.
+    std::vector<Id> savings_;
     SearchStatus status_ = SearchStatus::in_progress;
 };
 

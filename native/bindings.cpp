@@ -105,13 +105,16 @@ std::vector<Stage> make_stages(const std::vector<StageTuple>& tuples) {
 // A running search. Several searches can share a budget, so each call takes the counters of all searches so far.
 class Search {
 public:
-    Search(ProblemPointer problem, const std::vector<Failure>& failures, const std::vector<StageTuple>& stages,
-           bool distinct, std::uint64_t seed, const Counters& counters, double seconds) {
+    Search(ProblemPointer problem, std::vector<Failure> failures, std::vector<Id> lifted_costs,
+           std::vector<std::pair<Id, Id>> surcharges, const std::vector<Plan>& tried,
+           const std::vector<StageTuple>& stages, bool distinct, std::uint64_t seed, const Counters& counters,
+           double seconds) {
+        const Discoveries discoveries{std::move(failures), std::move(lifted_costs), std::move(surcharges)};
         DeadlinePoller deadline(seconds, interrupted);
         set_counters(counters);
         run_until_deadline([&] {
-            plans_ = start_portfolio(with_failures(std::move(problem), failures, deadline), make_stages(stages),
-                                     distinct, seed, deadline, statistics_);
+            plans_ = start_portfolio(with_discoveries(std::move(problem), discoveries, deadline), make_stages(stages),
+                                     distinct, tried, seed, deadline, statistics_);
         });
     }
 
@@ -162,8 +165,9 @@ PYBIND11_MODULE(_engine, module) {
         .def("ground_operator", &ground_operator);
     module.def("ground", &ground_task);
     py::class_<Search>(module, "Search")
-        .def(py::init<std::shared_ptr<Problem>, const std::vector<Failure>&, const std::vector<StageTuple>&, bool,
-                      std::uint64_t, const Counters&, double>())
+        .def(py::init<std::shared_ptr<Problem>, std::vector<Failure>, std::vector<Id>, std::vector<std::pair<Id, Id>>,
+                      const std::vector<Plan>&, const std::vector<StageTuple>&, bool, std::uint64_t, const Counters&,
+                      double>())
         .def("next", &Search::next)
         .def_property_readonly("spent", &Search::counters)
         .def_property_readonly("ended", &Search::ended);

@@ -10,6 +10,12 @@ namespace {
 
 constexpr int max_postponed_in_a_row = 64;
 
+std::vector<OperatorMasks> masks_of(const Problem& problem, const Plan& plan) {
+    std::vector<OperatorMasks> masks;
+    for (Id step : plan) masks.emplace_back(problem, step);
+    return masks;
+}
+
 bool changes_any(const OperatorMasks& step, const Bits& atoms) {
     for (std::size_t w = 0; w < atoms.size(); ++w)
         if ((step.adds[w] | step.deletes[w]) & atoms[w]) return true;
@@ -62,11 +68,16 @@ bool revisits_state(const Problem& problem, const std::vector<OperatorMasks>& ma
 
 }  // namespace
 
+DistinctPlans::DistinctPlans(std::unique_ptr<PlanStream> source, ProblemPointer problem,
+                             const std::vector<Plan>& tried)
+    : PostponingStream(std::move(source), std::move(problem)) {
+    for (const Plan& plan : tried) seen_.insert(normal_form(plan, masks_of(*problem_, plan)));
+}
+
 bool DistinctPlans::next(const Budget& budget, SearchStatistics& statistics, Plan& plan) {
     for (int postponed_now = 0; postponed_now < max_postponed_in_a_row || postponed_.empty(); ++postponed_now) {
         if (!source_->next(budget, statistics, plan)) break;
-        std::vector<OperatorMasks> masks;
-        for (Id step : plan) masks.emplace_back(*problem_, step);
+        const std::vector<OperatorMasks> masks = masks_of(*problem_, plan);
         Plan form = normal_form(plan, masks);
         if (!seen_.count(form) && !revisits_state(*problem_, masks)) {
             seen_.insert(std::move(form));

@@ -8,7 +8,8 @@ namespace needful {
 
 class DistinctPlans : public PostponingStream {
 public:
-    using PostponingStream::PostponingStream;
+    // Plans that are similar to a plan in `tried` are postponed too.
+    DistinctPlans(std::unique_ptr<PlanStream> source, ProblemPointer problem, const std::vector<Plan>& tried);
 
     bool next(const Budget& budget, SearchStatistics& statistics, Plan& plan) override;
 };

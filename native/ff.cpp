@@ -24,7 +24,7 @@ Ff::Ff(const Problem& problem, DeadlinePoller& deadline)
     precondition_of_ = relaxation_.preconditions.inverted(relaxation_.atom_count, deadline);
     for (std::size_t op = 0; op < problem.operator_count(); ++op) {
         const Span preconditions = relaxation_.preconditions[op];
-        initial_operators_.push_back({static_cast<Id>(preconditions.size()), 1});
+        initial_operators_.push_back({static_cast<Id>(preconditions.size()), problem.cost(static_cast<Id>(op))});
         if (preconditions.empty()) operators_without_preconditions_.push_back(static_cast<Id>(op));
     }
 }
@@ -34,7 +34,7 @@ RelaxedPlan Ff::operator()(const Word* state, std::size_t words, DeadlinePoller&
     RelaxedPlan plan;
     for (Id atom : goal_)
         if (atoms_[to_index(atom)].cost == unreached) {
-            plan.length = RelaxedPlan::unreachable;
+            plan.cost = RelaxedPlan::unreachable;
             return plan;
         }
     // Follow the achievers back from the goal.
@@ -45,6 +45,7 @@ RelaxedPlan Ff::operator()(const Word* state, std::size_t words, DeadlinePoller&
         if (op == no_operator || operator_marked_[to_index(op)]) continue;
         operator_marked_[to_index(op)] = 1;
         plan_operators.push_back(op);
+        plan.cost += initial_operators_[to_index(op)].cost;
         bool applicable = true;
         for (Id atom : relaxation_.preconditions[to_index(op)]) {
             applicable = applicable && atoms_[to_index(atom)].cost == 0;
@@ -56,7 +57,6 @@ RelaxedPlan Ff::operator()(const Word* state, std::size_t words, DeadlinePoller&
     }
     for (Id atom : subgoals) atom_marked_[to_index(atom)] = 0;
     for (Id op : plan_operators) operator_marked_[to_index(op)] = 0;
-    plan.length = static_cast<Id>(plan_operators.size());
     return plan;
 }
 

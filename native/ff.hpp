@@ -9,7 +9,8 @@ namespace needful {
 
 struct RelaxedPlan {
     static constexpr Id unreachable = -1;
-    Id length = 0;
+    // The sum of the costs of its operators.
+    Id cost = 0;
     // The operators of the relaxed plan that are applicable in the state.
     std::vector<Id> preferred_operators;
 };
@@ -32,7 +33,7 @@ private:
 
     struct OperatorState {
         Id unsatisfied_preconditions;
-        // 1 plus the costs of the satisfied preconditions.
+        // The cost of the operator plus the costs of the satisfied preconditions.
         Id cost;
     };
     struct AtomState {

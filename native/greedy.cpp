@@ -57,7 +57,7 @@ Id Greedy::next_goal_node(const Budget& budget, SearchStatistics& statistics) {
             continue;
         }
         if (!info.evaluated) evaluate(info, state, budget.deadline, statistics);
-        if (info.relaxed_plan.length == RelaxedPlan::unreachable) continue;
+        if (info.relaxed_plan.cost == RelaxedPlan::unreachable) continue;
         if (statistics.nodes_created >= budget.max_nodes || tree_.state_count() > space_.max_states()) {
             status_ = SearchStatus::out_of_nodes;
             return no_node;
@@ -84,7 +84,7 @@ void Greedy::evaluate(StateInfo& info, Id state, DeadlinePoller& deadline, Searc
     info.relaxed_plan = heuristic_(tree_.bits(state), space_.words(), deadline);
     info.evaluated = true;
     ++statistics.nodes_evaluated;
-    const Id h = info.relaxed_plan.length;
+    const Id h = info.relaxed_plan.cost;
     if (h != RelaxedPlan::unreachable && h < best_h_) {
         best_h_ = h;
         priorities_[preferred] -= boost;
@@ -100,7 +100,7 @@ void Greedy::expand(Id node, Id state, DeadlinePoller& deadline, SearchStatistic
     space_.applicable(tree_.bits(state), applicable_, deadline);
     for (Id op : applicable_) {
         deadline.poll(32);
-        enqueue(tree_.add(node, op), relaxed_plan.length, is_preferred_[to_index(op)] != 0, statistics);
+        enqueue(tree_.add(node, op), relaxed_plan.cost, is_preferred_[to_index(op)] != 0, statistics);
     }
     for (Id op : relaxed_plan.preferred_operators) is_preferred_[to_index(op)] = 0;
 }

@@ -39,7 +39,7 @@ std::vector<Id> relevant_operators(const DeleteRelaxation& relaxation, const std
 }  // namespace
 
 LmCut::LmCut(const Problem& problem, DeadlinePoller& deadline)
-    : goal_(problem.goal) {
+    : goal_(problem.goal), unit_costs_(problem.costs.empty()) {
     DeleteRelaxation relaxation(problem, deadline);
     true_atom_ = static_cast<Id>(relaxation.atom_count);
     operator_ids_ = relevant_operators(relaxation, problem.goal, deadline);
@@ -48,6 +48,7 @@ LmCut::LmCut(const Problem& problem, DeadlinePoller& deadline)
     preconditions_.reserve(operator_ids_.size(), relaxation.preconditions.item_count() + operator_ids_.size());
     effects_.reserve(operator_ids_.size(), relaxation.effects.item_count());
     precondition_counts_.reserve(operator_ids_.size());
+    initial_costs_.reserve(operator_ids_.size());
     for (Id op : operator_ids_) {
         const Span original = relaxation.preconditions[to_index(op)];
         deadline.poll(1 + original.size());
@@ -55,6 +56,7 @@ LmCut::LmCut(const Problem& problem, DeadlinePoller& deadline)
         preconditions_.add_list(preconditions);
         effects_.add_list(relaxation.effects[to_index(op)]);
         precondition_counts_.push_back(static_cast<Id>(preconditions.size()));
+        initial_costs_.push_back(problem.cost(op));
     }
     const std::size_t atom_count = relaxation.atom_count + 1;
     precondition_of_ = preconditions_.inverted(atom_count, deadline);
@@ -63,7 +65,6 @@ LmCut::LmCut(const Problem& problem, DeadlinePoller& deadline)
     goal_zone_.resize(atom_count);
     before_goal_zone_.resize(atom_count);
     supporters_.resize(operator_ids_.size());
-    zero_cost_.resize(operator_ids_.size());
     is_zone_achiever_.resize(operator_ids_.size());
 }
 
@@ -79,18 +80,21 @@ Estimate LmCut::operator()(const Word* state, std::size_t words, DeadlinePoller&
         estimate.value = Estimate::unreachable;
         return estimate;
     }
-    std::fill(zero_cost_.begin(), zero_cost_.end(), 0);
     while (h_max_[to_index(target)] > 0) {
         find_cut(target, deadline);
-        for (Id op : cut_) {
-            zero_cost_[to_index(op)] = 1;
-            estimate.landmark_operators.push_back(operator_ids_[to_index(op)]);
+        Id cut_cost = 1;
+        if (!unit_costs_) {
+            cut_cost = costs_[to_index(cut_[0])];
+            for (Id op : cut_) cut_cost = std::min(cut_cost, costs_[to_index(op)]);
         }
-        ++estimate.landmark_count;
+        for (Id op : cut_) {
+            costs_[to_index(op)] -= cut_cost;
+            estimate.landmark_operators.push_back({operator_ids_[to_index(op)], cut_cost});
+        }
+        estimate.value += cut_cost;
         update_h_max(deadline);
         target = find_supporter(span_of(goal_));
     }
-    estimate.value = estimate.landmark_count;
     return estimate;
 }
 
@@ -106,7 +110,16 @@ void LmCut::compute_h_max(DeadlinePoller& deadline) {
     std::fill(h_max_.begin(), h_max_.end(), unreached);
     std::fill(supporters_.begin(), supporters_.end(), no_supporter);
     unsatisfied_ = precondition_counts_;
+    costs_ = initial_costs_;
     for (Id atom : state_atoms_) h_max_[to_index(atom)] = 0;
+    if (unit_costs_)
+        compute_h_max_by_level(deadline);
+    else
+        compute_h_max_by_cost(deadline);
+}
+
+// Breadth-first search, for operators of cost 1.
+void LmCut::compute_h_max_by_level(DeadlinePoller& deadline) {
     frontier_ = state_atoms_;
     for (Id level = 1; !frontier_.empty(); ++level) {
         ready_.clear();
@@ -122,6 +135,22 @@ void LmCut::compute_h_max(DeadlinePoller& deadline) {
                     h_max_[to_index(effect)] = level;
                     frontier_.push_back(effect);
                 }
+        });
+    }
+}
+
+// Dijkstra's algorithm.
+void LmCut::compute_h_max_by_cost(DeadlinePoller& deadline) {
+    for (Id atom : state_atoms_) queue_.emplace(0, atom);
+    while (!queue_.empty()) {
+        deadline.poll(16);
+        const auto [value, atom] = queue_.top();
+        queue_.pop();
+        if (value > h_max_[to_index(atom)]) continue;
+        for_each(precondition_of_[to_index(atom)], deadline, [&](Id op) {
+            if (--unsatisfied_[to_index(op)] > 0) return;
+            const Id supporter = supporters_[to_index(op)] = find_supporter(preconditions_[to_index(op)]);
+            lower_effects(to_index(op), h_max_[to_index(supporter)] + costs_[to_index(op)]);
         });
     }
 }
@@ -160,7 +189,7 @@ void LmCut::find_goal_zone(Id target, DeadlinePoller& deadline) {
             if (supporter == no_supporter || is_zone_achiever_[to_index(op)]) return;
             is_zone_achiever_[to_index(op)] = 1;
             zone_achievers_.push_back(op);
-            if (zero_cost_[to_index(op)] && !goal_zone_[to_index(supporter)]) {
+            if (costs_[to_index(op)] == 0 && !goal_zone_[to_index(supporter)]) {
                 goal_zone_[to_index(supporter)] = 1;
                 stack_.push_back(supporter);
             }
@@ -195,11 +224,11 @@ void LmCut::lower_effects(std::size_t op, Id value) {
         }
 }
 
-// Updates h-max and the supporters after the cost of the cut's operators was set to 0.
+// Updates h-max and the supporters after the costs of the cut's operators were lowered.
 void LmCut::update_h_max(DeadlinePoller& deadline) {
     // Read all values first: once a value is lowered, the supporters may be out of date.
     cut_values_.clear();
-    for (Id op : cut_) cut_values_.push_back(h_max_[to_index(supporters_[to_index(op)])]);
+    for (Id op : cut_) cut_values_.push_back(h_max_[to_index(supporters_[to_index(op)])] + costs_[to_index(op)]);
     auto cut_value = cut_values_.begin();
     for_each(span_of(cut_), deadline, [&](Id op) { lower_effects(to_index(op), *cut_value++); });
     while (!queue_.empty()) {
@@ -210,7 +239,7 @@ void LmCut::update_h_max(DeadlinePoller& deadline) {
         for_each(precondition_of_[to_index(atom)], deadline, [&](Id op) {
             if (supporters_[to_index(op)] != atom) return;
             const Id supporter = supporters_[to_index(op)] = find_supporter(preconditions_[to_index(op)]);
-            lower_effects(to_index(op), h_max_[to_index(supporter)] + 1 - zero_cost_[to_index(op)]);
+            lower_effects(to_index(op), h_max_[to_index(supporter)] + costs_[to_index(op)]);
         });
     }
 }

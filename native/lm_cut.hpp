@@ -1,4 +1,4 @@
-// The LM-cut heuristic for unit-cost operators; see planning/heuristics.py.
+// The LM-cut heuristic; see planning/heuristics.py.
 #pragma once
 
 #include <queue>
@@ -8,12 +8,18 @@
 
 namespace needful {
 
+// A ground operator of a landmark, and the cost of the landmark.
+struct LandmarkOperator {
+    Id op;
+    Id cost;
+};
+
 struct Estimate {
     static constexpr Id unreachable = -1;
+    // The cost of all landmarks.
     Id value = 0;
-    Id landmark_count = 0;
-    // The ground operators of all landmarks; landmarks are disjoint.
-    std::vector<Id> landmark_operators;
+    // The ground operators of all landmarks. The landmarks of an operator cost at most as much as the operator.
+    std::vector<LandmarkOperator> landmark_operators;
 };
 
 class LmCut {
@@ -24,6 +30,8 @@ public:
 
 private:
     void compute_h_max(DeadlinePoller& deadline);
+    void compute_h_max_by_level(DeadlinePoller& deadline);
+    void compute_h_max_by_cost(DeadlinePoller& deadline);
     void find_cut(Id target, DeadlinePoller& deadline);
     void find_goal_zone(Id target, DeadlinePoller& deadline);
     void find_before_goal_zone(DeadlinePoller& deadline);
@@ -38,13 +46,16 @@ private:
     // Only relevant operators are numbered here; this list maps their numbers to ids in the problem.
     std::vector<Id> operator_ids_;
     CsrLists preconditions_, effects_, precondition_of_, added_by_;
-    std::vector<Id> precondition_counts_;
+    std::vector<Id> precondition_counts_, initial_costs_;
+    bool unit_costs_;
 
     // Buffers of one evaluation. The supporter of an operator is its precondition with the greatest h-max.
     std::vector<Id> state_atoms_, h_max_, supporters_, unsatisfied_, frontier_, ready_, cut_, cut_values_, stack_;
+    // The cost of each operator, without the costs of the landmarks that contain it.
+    std::vector<Id> costs_;
     // The operators that add an atom of the goal zone.
     std::vector<Id> zone_achievers_;
-    std::vector<char> zero_cost_, goal_zone_, is_zone_achiever_, before_goal_zone_;
+    std::vector<char> goal_zone_, is_zone_achiever_, before_goal_zone_;
     using Entry = std::pair<Id, Id>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue_;
 };

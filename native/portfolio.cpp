@@ -9,9 +9,9 @@
 
 namespace needful {
 
-PortfolioStream::PortfolioStream(ProblemPointer problem, std::vector<Stage> stages, std::uint64_t seed,
-                                 DeadlinePoller& deadline, SearchStatistics& statistics)
-    : problem_(std::move(problem)), stages_(std::move(stages)), seed_(seed) {
+PortfolioStream::PortfolioStream(ProblemPointer problem, std::vector<Stage> stages, const std::vector<Plan>& tried,
+                                 std::uint64_t seed, DeadlinePoller& deadline, SearchStatistics& statistics)
+    : problem_(std::move(problem)), stages_(std::move(stages)), seed_(seed), seen_(tried.begin(), tried.end()) {
     start_stage(deadline, statistics);
 }
 
@@ -51,11 +51,11 @@ bool PortfolioStream::can_start_next_stage(const Budget& budget, const SearchSta
 }
 
 std::unique_ptr<PlanStream> start_portfolio(ProblemPointer problem, std::vector<Stage> stages, bool distinct,
-                                            std::uint64_t seed, DeadlinePoller& deadline,
-                                            SearchStatistics& statistics) {
-    auto plans = std::make_unique<PortfolioStream>(problem, std::move(stages), seed, deadline, statistics);
+                                            const std::vector<Plan>& tried, std::uint64_t seed,
+                                            DeadlinePoller& deadline, SearchStatistics& statistics) {
+    auto plans = std::make_unique<PortfolioStream>(problem, std::move(stages), tried, seed, deadline, statistics);
     if (!distinct) return plans;
-    return std::make_unique<DistinctPlans>(std::move(plans), std::move(problem));
+    return std::make_unique<DistinctPlans>(std::move(plans), std::move(problem), tried);
 }
 
 }  // namespace needful

@@ -18,12 +18,12 @@ struct Stage {
     std::int64_t max_work;
 };
 
-// The plans of all stages in order, without duplicates.
+// The plans of all stages in order, without duplicates and without the plans in `tried`.
 class PortfolioStream : public PlanStream {
 public:
     // Throws `DeadlineExpired`, and so does `next`.
-    PortfolioStream(ProblemPointer problem, std::vector<Stage> stages, std::uint64_t seed, DeadlinePoller& deadline,
-                    SearchStatistics& statistics);
+    PortfolioStream(ProblemPointer problem, std::vector<Stage> stages, const std::vector<Plan>& tried,
+                    std::uint64_t seed, DeadlinePoller& deadline, SearchStatistics& statistics);
 
     bool next(const Budget& budget, SearchStatistics& statistics, Plan& plan) override;
     SearchStatus status() const override { return search_->status(); }
@@ -41,9 +41,9 @@ private:
     std::set<Plan> seen_;
 };
 
-// Throws `DeadlineExpired`.
+// Plans in `tried` are not returned. Throws `DeadlineExpired`.
 std::unique_ptr<PlanStream> start_portfolio(ProblemPointer problem, std::vector<Stage> stages, bool distinct,
-                                            std::uint64_t seed, DeadlinePoller& deadline,
-                                            SearchStatistics& statistics);
+                                            const std::vector<Plan>& tried, std::uint64_t seed,
+                                            DeadlinePoller& deadline, SearchStatistics& statistics);
 
 }  // namespace needful

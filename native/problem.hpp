@@ -39,6 +39,13 @@ struct Problem {
 
     std::vector<Failure> failures;
 
+    // The cost of each ground operator; empty if all costs are 1.
+    std::vector<Id> costs;
+    // The ground operators with a surcharge of their own.
+    std::vector<Id> surcharged_operators;
+
+    Id cost(Id op) const { return costs.empty() ? 1 : costs[to_index(op)]; }
+
     std::size_t object_count() const { return object_types.size(); }
     std::size_t atom_count() const { return atom_predicates.size() + failure_atom_count; }
     std::size_t operator_count() const { return lifted_operators.size(); }
@@ -55,8 +62,17 @@ struct Problem {
 
 using ProblemPointer = std::shared_ptr<const Problem>;
 
-// Returns a copy in which each failed operator requires that another operator with the object was applied before; see
-// planning/engines/python_planner.py. The given problem must not contain failures. Throws `DeadlineExpired`.
-ProblemPointer with_failures(ProblemPointer problem, const std::vector<Failure>& failures, DeadlinePoller& deadline);
+// What was discovered in simulation; see planning/engines/python_planner.py and planning/costs.py.
+struct Discoveries {
+    std::vector<Failure> failures;
+    // The cost of all groundings of each lifted operator; empty if no operator has a surcharge.
+    std::vector<Id> lifted_costs;
+    // Additional costs of ground operators: (ground operator, surcharge).
+    std::vector<std::pair<Id, Id>> surcharges;
+};
+
+// Returns a copy in which operators have other costs, and in which each failed operator requires that an operator which
+// deals with the object was applied before. The given problem must not contain discoveries. Throws `DeadlineExpired`.
+ProblemPointer with_discoveries(ProblemPointer problem, const Discoveries& discoveries, DeadlinePoller& deadline);
 
 }  // namespace needful

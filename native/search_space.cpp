@@ -132,7 +132,7 @@ SearchTree::SearchTree(const SearchSpace& space) : space_(space), states_(space.
 }
 
 Id SearchTree::add(Id parent, Id op) {
-    nodes_.push_back({parent, op, cost(parent) + 1, not_computed});
+    nodes_.push_back({parent, op, cost(parent) + space_.problem().cost(op), not_computed});
     return static_cast<Id>(nodes_.size() - 1);
 }
 

@@ -96,12 +96,16 @@ private:
 
 std::vector<std::vector<Id>> interchangeable_objects(const Problem& problem, DeadlinePoller& deadline) {
     const std::size_t count = problem.object_count();
-    // Objects in discovered failures are not interchangeable.
+    // Objects in discovered failures and of operators with a surcharge are not interchangeable.
     std::vector<char> excluded(count, 0);
+    const auto exclude_arguments = [&](Id op) {
+        for (Id argument : problem.operator_objects[to_index(op)]) excluded[to_index(argument)] = 1;
+    };
     for (const auto& [op, object] : problem.failures) {
         excluded[to_index(object)] = 1;
-        for (Id argument : problem.operator_objects[to_index(op)]) excluded[to_index(argument)] = 1;
+        exclude_arguments(op);
     }
+    for (Id op : problem.surcharged_operators) exclude_arguments(op);
     const ObjectOccurrences occurrences(problem);
     std::vector<std::vector<Id>> classes;
     // Indices of classes, by the hash of the first member and by the first member itself.

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from needful.errors import InvalidInputError
+from needful.errors import InvalidInputError, MissingExtraError
 from needful.planning.engines.native_planner import ENGINE_BUILT
 
 settings.register_profile("same", derandomize=True, deadline=None)
@@ -44,6 +45,21 @@ INTEGRATION = (
     "test_public_surface.py",
 )
 
+# These files import a package of an extra; they are left out where it is not installed. Other tests that
+# need such a package are skipped.
+IMPORTS_EXTRA = {
+    "torch": [
+        "approaches/test_gnn_approach.py",
+        "cli/test_policy_commands.py",
+        "policies/test_household_policy.py",
+        "policies/test_network.py",
+        "policies/test_policy_training.py",
+    ],
+    "gymnasium": ["envs/test_gym.py", "demos/test_episodes.py"],
+}
+NOT_INSTALLED = [package for package in IMPORTS_EXTRA if find_spec(package) is None]
+collect_ignore = [path for package in NOT_INSTALLED for path in IMPORTS_EXTRA[package]]
+
 FALLBACK_WARNING = "needful was installed without its C++ search engine"
 
 
@@ -67,6 +83,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     try:
         return (yield)
+    except MissingExtraError as error:
+        if not NOT_INSTALLED:
+            raise
+        pytest.skip(str(error))
     except InvalidInputError as error:
         if ENGINE_BUILT or "C++ search engine was not built" not in str(error):
             raise

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+
+from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -53,3 +56,19 @@ def blocks_of(page: Path) -> list[Block]:
 
 def page_name(page: Path) -> str:
     return str(page.relative_to(ROOT))
+
+
+def links_of(text: str) -> list[str]:
+    """Return the targets of all links and images in a Markdown text."""
+    children = [
+        child for token in MarkdownIt().enable("table").parse(text) for child in token.children or ()
+    ]
+    targets = (child.attrs.get("href", child.attrs.get("src")) for child in children)
+    return [str(target) for target in targets if target is not None]
+
+
+def anchors_of(text: str) -> set[str]:
+    """Return the anchors of the headings in a Markdown text, as on GitHub."""
+    tokens = MarkdownIt().parse(text)
+    titles = [inline.content for opening, inline in pairwise(tokens) if opening.type == "heading_open"]
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}

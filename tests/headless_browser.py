@@ -78,7 +78,7 @@ class Browser:
                 return answer["result"]
             self._record(answer)
 
-    def open(self, file: Path, width: int, height: int, scheme: str = "light") -> None:
+    def open(self, file: Path, width: int, height: int, scheme: str = "light", query: str = "") -> None:
         """Open a file in a window of the given size, with the light or dark colour scheme."""
         self.send(
             "Emulation.setDeviceMetricsOverride",
@@ -92,7 +92,7 @@ class Browser:
         )
         self.messages.clear()
         self.requests.clear()
-        self.send("Page.navigate", url=file.as_uri())
+        self.send("Page.navigate", url=f"{file.as_uri()}?{query}" if query else file.as_uri())
         self.run("new Promise(done => document.readyState === 'complete' ? done() : onload = () => done())")
 
     def run(self, script: str) -> Any:

@@ -41,6 +41,11 @@ EXAMPLE_OUTPUT = {
         "(:action MoveToScrew",
     ],
     "06_reproduce_a_table_row": ["necessary 0 100%", "necessary 1 100%", "| Screws | **100.0 (0.0)**"],
+    "07_closed_loop": [
+        "0. plan: There is no plan yet.",
+        "had no effect and is tried again.",
+        "AgentResult(solved, ",
+    ],
 }
 SLOW_EXAMPLES = {"06_reproduce_a_table_row"}
 SLOW_PAGES = {"docs/tutorial.md"}

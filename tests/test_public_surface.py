@@ -26,7 +26,7 @@ IMPORT_FROM = re.compile(r"^ *from (needful[\w.]*) import (\([^)]*\)|[^#\n]*)", 
 IMPORT_MODULE = re.compile(r"^ *import (needful[\w.]*)", re.MULTILINE)
 ATTRIBUTE = re.compile(r"(?<![\w./])needful\.(\w+)")
 MAX_REPR_LENGTH = 200
-HEAVY = ("torch", "matplotlib", "scipy", "mujoco", "ray")
+HEAVY = ("torch", "matplotlib", "scipy", "gymnasium", "mujoco", "ray")
 
 
 def kind_and_name(name: str) -> tuple[int, str]:

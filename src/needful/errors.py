@@ -3,6 +3,8 @@
     NeedfulError                   anything this package raises on purpose
     ├── InvalidInputError          an argument, option or file cannot be used
     │   ├── UnknownNameError       a name is not among the known names; suggests the nearest
+    │   ├── NotProvidedError       an environment does not provide an optional method
+    │   ├── MissingExtraError      an optional dependency is not installed; also a ModuleNotFoundError
     │   ├── DemonstrationError     a demonstration or a file of demonstrations is invalid
     │   ├── ModelError             a model directory is incomplete or corrupt
     │   ├── ResultsError           a results file is missing, damaged or has another version
@@ -18,7 +20,8 @@ Expected failures of planning are values (`PlanningResult.outcome`), not errors.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,6 +47,24 @@ class UnknownNameError(InvalidInputError):
         hint = f" Did you mean {self.nearest!r}?" if self.nearest else ""
         listed = ", ".join(self.known) if self.known else "none"
         super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {listed}. {remedy}".rstrip())
+
+
+class NotProvidedError(InvalidInputError):
+    """An environment does not provide an optional method, such as `oracle_model`."""
+
+
+class MissingExtraError(InvalidInputError, ModuleNotFoundError):
+    """A package is not installed that belongs to an extra, a group of optional dependencies.
+
+    `feature` is the part of `needful` that needs the package. `alternative` describes how to do without it,
+    and starts with a comma.
+    """
+
+    def __init__(self, feature: str, package: str, extra: str, alternative: str = "") -> None:
+        super().__init__(
+            f"{feature} needs {package}, which is not installed. "
+            f"Install it: {install_command(extra)}{alternative}."
+        )
 
 
 class DemonstrationError(InvalidInputError):
@@ -105,9 +126,17 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
 
 
 def install_command(extra: str) -> str:
-    """Return the shell command that installs `extra`, a group of optional dependencies of this package.
+    """Return the shell command that installs `extra`, a group of optional dependencies of this package."""
+    return f"pip install 'needful[{extra}]'"
 
-    The command uses constraints.txt. Without this file, pip would install gigabytes of GPU packages for
-    torch.
-    """
-    return f"pip install -c constraints.txt '.[{extra}]'"
+
+@contextmanager
+def importing_extra(extra: str, feature: str, alternative: str = "") -> Iterator[None]:
+    """Raise `MissingExtraError` if an import inside the `with` block fails."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = str(error.name).split(".")[0]
+        if package == "needful":
+            raise
+        raise MissingExtraError(feature, package, extra, alternative) from error

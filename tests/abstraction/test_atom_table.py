@@ -136,7 +136,9 @@ def test_lifted_key_numbers_the_variables():
 def contents(table):
     """Return all attributes of a table except caches; dictionaries that are equal compare equal."""
     return {
-        name: value for name, value in vars(table).items() if name not in ("_type_masks", "_arguments_at")
+        name: value
+        for name, value in vars(table).items()
+        if name not in ("_type_masks", "_exact_type_masks", "_object_masks", "_objects_at")
     }
 
 
@@ -164,3 +166,22 @@ def test_tables_with_given_numbers_equal_tables_numbered_one_by_one(objects, dat
     for atom in new_atoms:
         renamed.number(atom)
     assert contents(expected.renamed(new_objects, new_atoms, names)) == contents(renamed)
+
+
+@given(objects=object_tuples, data=st.data())
+def test_masks_by_object(objects, data):
+    table = AtomTable(objects)
+    for atom in data.draw(st.lists(st.sampled_from(all_ground_atoms(objects)), unique=True)):
+        table.number(atom)
+        for number, obj in enumerate(table.objects):
+            assert table.decode(table.with_object(number)) == {
+                one for one in table.atoms if obj in one.objects
+            }
+    names = data.draw(st.sets(st.sampled_from([ON.name, RAIN.name])))
+    assert table.decode(table.with_predicates(names)) == {
+        a for a in table.atoms if a.predicate.name in names
+    }
+    for position in (0, 1):
+        mask = table.with_predicate(ON.name)
+        found = {atom.objects[position] for atom in table.decode(mask)}
+        assert {table.objects[number] for number in bits(table.objects_at(position, mask))} == found

@@ -119,3 +119,19 @@ def test_limits_of_practice() -> None:
             ExperimentConfig(**{name: 0})
     with pytest.raises(InvalidInputError, match="practice_tasks cannot be negative, got -1"):
         ExperimentConfig(practice_tasks=-1)
+
+
+def test_cross_validation_makes_experiments_too() -> None:
+    """One demonstration, found in practice, has a blue thing; without it, red seems to be required."""
+    config = LearningConfig(
+        experiments=ExperimentConfig(practice_tasks=2),
+        execute=execute,
+        practice_tasks=(RED, BLUE),
+        validation_folds=2,
+        validation_limit=60.0,
+    )
+    learned = BILEVEL_APPROACHES["necessary"].learn(WORDS, DEMOS, config)
+    assert learned.validation is not None
+    assert learned.validation.uncovered == 1
+    assert len(learned.practised) == 1
+    assert all("--experiments" not in doubt.text for doubt in learned.all_doubts())

@@ -9,7 +9,7 @@ import pytest
 
 from command_line import files_below, needful
 
-INSTALL = "pip install -c constraints.txt '.[household]'"
+INSTALL = "pip install 'needful[household]'"
 
 
 @pytest.mark.parametrize(

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from command_line import WARNINGS_ARE_ERRORS, files_below, needful, succeed
+from command_line import WARNINGS_ARE_ERRORS, files_below, finish, needful, start, succeed
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder that the command has just written."""
-    folder = tmp_path_factory.mktemp("new") / "cups"
-    result = succeed("new-env", "cup_stacking", "--out", folder)
+@pytest.fixture(scope="module", params=["oracle", "script", "file"])
+def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that the command has just written, with the given source of demonstrations."""
+    folder = tmp_path_factory.mktemp(request.param) / "cups"
+    result = succeed("new-env", "cup_stacking", "--out", folder, "--demonstrations", request.param)
     assert f"needful check-env {folder}/cup_stacking.py:CupStacking" in result.out
     return folder
 
@@ -30,12 +32,20 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_written_files(written: Path) -> None:
-    assert sorted(files_below(written)) == ["README.md", "cup_stacking.py", "test_cup_stacking.py"]
+    files = {"README.md", "cup_stacking.py", "test_cup_stacking.py"}
+    source = written.parent.name.rstrip("0123456789")
+    assert set(files_below(written)) == files | (
+        {"cup_stacking_recordings.py"} if source == "file" else set()
+    )
+    assert not any("$" in text.decode() for text in files_below(written).values())
     assert "Edit `cup_stacking.py`" in (written / "README.md").read_text()
-    source = (written / "cup_stacking.py").read_text()
-    assert "class CupStacking(Environment):" in source
-    assert 'name = "cup-stacking"' in source
-    assert "$" not in source
+    text = (written / "cup_stacking.py").read_text()
+    assert "class CupStacking(Environment):" in text
+    assert 'name = "cup-stacking"' in text
+    assert ("def oracle_model(" in text, "def demonstrate(" in text) == (
+        source == "oracle",
+        source == "script",
+    )
 
 
 def test_the_environment_has_no_findings(written: Path) -> None:
@@ -56,6 +66,19 @@ def test_the_written_files_pass_linters_and_tests(written: Path, command: tuple[
         [sys.executable, "-m", *command], cwd=written, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_commands_in_the_readme_work(written: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(written, tmp_path / "copy")
+    lines = [line.split() for line in (folder / "README.md").read_text().splitlines()]
+    for line in lines:
+        if line[:1] == ["python"]:
+            subprocess.run([sys.executable, *line[1:]], cwd=folder, check=True)
+        elif line[:1] == ["needful"]:
+            options = ["--tasks", 2, "--out", "run"] if line[1] == "run" else []
+            done = finish(start(*line[1:], *options, folder=folder))
+            assert (done.code, done.err) == (0, ""), done
+    assert json.loads((folder / "run" / "summary.json").read_text())["solved"] == 2
 
 
 @pytest.mark.slow
@@ -85,6 +108,18 @@ def test_an_existing_folder_is_replaced_only_with_force(here: Path) -> None:
     assert "exists" in result.error_text
     succeed("new-env", "garden", "--force")
     assert (here / "garden" / "README.md").exists()
+
+
+def test_an_environment_with_another_source_is_replaced(here: Path) -> None:
+    succeed("new-env", "garden", "--demonstrations", "file")
+    succeed("new-env", "garden", "--demonstrations", "script", "--force")
+    assert sorted(files_below(here / "garden")) == ["README.md", "garden.py", "test_garden.py"]
+
+
+def test_an_unknown_source_is_refused(here: Path) -> None:
+    result = needful("new-env", "garden", "--demonstrations", "scripted")
+    assert (result.code, files_below(here)) == (2, {})
+    assert "Did you mean 'script'? Known: file, oracle, script." in result.err
 
 
 @pytest.mark.parametrize("file", ["garden.py", "test_garden.py", "README.md", "notes.txt"])

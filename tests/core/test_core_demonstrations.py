@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from needful.core.controllers import Controller
-from needful.core.demonstrations import Demonstration
-from needful.core.objects import Type
+from needful.core.atoms import GroundAtom, Predicate
+from needful.core.controllers import Controller, GroundController
+from needful.core.demonstrations import Demonstration, check_declarations
+from needful.core.objects import Object, Type
 from needful.core.state import State
 from needful.errors import DemonstrationError
+from needful.operator_learning.learn_operators import learn_operators
 from tiny_worlds import BALL, BLOCK, CLEAN, ON, PUSH, RAIN
 
 A, B, UNKNOWN = BLOCK("a"), BLOCK("b"), BLOCK("c")
@@ -63,3 +65,47 @@ def test_atoms_and_actions_name_only_objects_of_the_demonstration():
 def test_objects_have_distinct_names():
     with pytest.raises(DemonstrationError, match=r"share a name: a:ball, a:block, b:block"):
         Demonstration((A, B, BALL("a")), GOAL, STATES, (PUSH(A), PUSH(B)))
+
+
+ROBOT, DOOR, ROOM = Type("robot"), Type("door"), Type("room")
+AT_DOOR, AT_ROOM = Predicate("At", (ROBOT, DOOR)), Predicate("At", (ROBOT, ROOM))
+GO_TO_DOOR, GO_TO_ROOM = Controller("Go", (ROBOT, DOOR)), Controller("Go", (ROBOT, ROOM))
+ROBOT0, DOOR0, ROOM0 = ROBOT("robot0"), DOOR("door0"), ROOM("room0")
+
+
+def gone(action: GroundController, *atoms: GroundAtom, objects: tuple[Object, ...] = ()) -> Demonstration:
+    used = (ROBOT0, DOOR0, ROOM0)
+    return Demonstration(objects or used, frozenset(), (frozenset(), frozenset(atoms)), (action,))
+
+
+@pytest.mark.parametrize(
+    ("demonstrations", "problem"),
+    [
+        (
+            [gone(GO_TO_DOOR(ROBOT0, DOOR0), AT_DOOR(ROBOT0, DOOR0), AT_ROOM(ROBOT0, ROOM0))],
+            r"Predicate\(At\(robot, door\)\) and demonstration 0 uses Predicate\(At\(robot, room",
+        ),
+        (
+            [gone(GO_TO_DOOR(ROBOT0, DOOR0)), gone(GO_TO_ROOM(ROBOT0, ROOM0))],
+            r"Controller\(Go\(robot, door\), .* and demonstration 1 uses Controller\(Go\(robot, room",
+        ),
+        (
+            [
+                gone(GO_TO_DOOR(ROBOT0, DOOR0)),
+                gone(Controller("Wait", ())(), objects=(Type("robot", ("x",))("robot0"),)),
+            ],
+            r"Demonstration 0 uses Type\('robot', 0 .* and demonstration 1 uses Type\('robot', 1",
+        ),
+    ],
+)
+def test_different_declarations_of_one_name_are_refused(
+    demonstrations: list[Demonstration], problem: str
+) -> None:
+    for check in (check_declarations, learn_operators):
+        with pytest.raises(DemonstrationError, match=f"{problem}.*Rename one of them"):
+            check(demonstrations)  # type: ignore[operator]
+
+
+def test_equal_declarations_are_accepted() -> None:
+    one = gone(GO_TO_DOOR(ROBOT0, DOOR0), AT_DOOR(ROBOT0, DOOR0))
+    check_declarations([one, one])

@@ -62,3 +62,12 @@ def test_the_time_limit_also_holds_with_a_limit_of_checks() -> None:
     clock.now += 5.0
     with pytest.raises(LearningTimeoutError):
         limited.check()
+
+
+def test_the_earlier_of_two_deadlines():
+    clock = FakeClock()
+    long = Deadline.after(10.0, clock)
+    short = long.at_most(3.0)
+    assert (short.limit, short.at, short.clock) == (3.0, clock() + 3.0, clock)
+    assert short.at_most(5.0) is short
+    assert NO_DEADLINE.at_most(2.0).limit == 2.0

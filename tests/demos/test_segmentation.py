@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import pytest
 
+from needful.core.atoms import Predicate
 from needful.core.controllers import Controller, GroundController
+from needful.core.model import Vocabulary
 from needful.core.objects import Type
 from needful.core.state import State
-from needful.demos.episodes import Segment, segment_by_controller, segment_by_step
+from needful.demos.episodes import (
+    AtomChange,
+    Episode,
+    Segment,
+    demonstrations_from_episodes,
+    segment_by_atoms,
+    segment_by_controller,
+    segment_by_start,
+    segment_by_step,
+)
+from needful.errors import DemonstrationError, InvalidInputError
 
 ROBOT = Type("robot", ("x",))
 ROBBY = ROBOT("robby")
@@ -71,3 +83,87 @@ def test_steps_are_explained_one_by_one() -> None:
     assert next(segments) == Segment(go(1), 1)
     with pytest.raises(KeyError):
         next(segments)
+
+
+def by_start(actions: str) -> list[Segment]:
+    return list(segment_by_start(controller_of)(STATES, actions.split()))
+
+
+def test_a_label_at_the_start_lasts_until_the_next_label() -> None:
+    assert by_start("g2 - - s - g2") == [Segment(go(2), 3), Segment(STOP(ROBBY), 5), Segment(go(2), 6)]
+    assert by_start("s - -") == [Segment(STOP(ROBBY), 3)]
+    assert by_start("") == []
+
+
+def test_a_controller_may_directly_follow_itself() -> None:
+    assert by_start("s - s - -") == [Segment(STOP(ROBBY), 2), Segment(STOP(ROBBY), 5)]
+
+
+def test_the_first_action_needs_a_label() -> None:
+    with pytest.raises(InvalidInputError, match=r"No controller starts with the first action. Return one"):
+        by_start("- s")
+
+
+PAST = [Predicate(f"Past{x}", (ROBOT,), lambda s, o, x=x: s.get(o[0], "x") >= x) for x in (2, 3, 5)]
+PAST2, PAST3, PAST5 = PAST
+VOCABULARY = Vocabulary((ROBOT,), tuple(PAST), (GO, STOP))
+
+
+def past(change: AtomChange) -> GroundController | None:
+    """Name the controller after the position at the end, unless only Past2 was added."""
+    if change.added == {PAST2(ROBBY)}:
+        return None
+    return GO(ROBBY, parameters=[change.after.get(ROBBY, "x")])
+
+
+def test_segments_end_where_atoms_change() -> None:
+    segment = segment_by_atoms(PAST, lambda change: go(change.after.get(ROBBY, "x")))
+    assert list(segment(STATES[:6], "abcde")) == [Segment(go(2), 2), Segment(go(3), 3), Segment(go(5), 5)]
+
+
+def test_steps_after_the_last_change_belong_to_the_last_segment() -> None:
+    changes: list[AtomChange] = []
+    segment = segment_by_atoms(PAST[:1], lambda change: changes.append(change) or STOP(ROBBY))
+    assert list(segment(STATES, "abcdef")) == [Segment(STOP(ROBBY), 6)]
+    (change,) = changes
+    assert (change.before, change.after) == (STATES[0], STATES[6])
+    assert (change.added, change.deleted) == ({PAST2(ROBBY)}, frozenset())
+    assert change.actions == tuple("abcdef")
+
+
+def test_a_change_that_ends_no_controller_is_joined_with_the_next() -> None:
+    assert list(segment_by_atoms(PAST, past)(STATES[:6], "abcde")) == [Segment(go(3), 3), Segment(go(5), 5)]
+
+
+def test_an_episode_without_changes_is_one_segment() -> None:
+    still = [STATES[0]] * 3
+    assert list(segment_by_atoms(PAST, lambda change: STOP(ROBBY))(still, "ab")) == [
+        Segment(STOP(ROBBY), 2)
+    ]
+    assert list(segment_by_atoms(PAST, lambda change: STOP(ROBBY))(still[:1], "")) == []
+
+
+def test_an_unexplained_last_change_is_an_error() -> None:
+    with pytest.raises(InvalidInputError, match=r"last change \(\+Past2\(robby\) in 2 steps\). Return a"):
+        list(segment_by_atoms(PAST, past)(STATES[:3], "ab"))
+    back = [STATES[2], STATES[0]]
+    with pytest.raises(InvalidInputError, match=r"\(-Past2\(robby\) in 1 step\)"):
+        list(segment_by_atoms(PAST, lambda change: None)(back, "a"))
+
+
+def test_segments_by_atoms_give_demonstrations() -> None:
+    episode = Episode(observations=list(range(6)), actions=list("abcde"))
+
+    def read(*episodes: Episode) -> tuple[int, ...]:
+        demonstrations = demonstrations_from_episodes(
+            episodes,
+            VOCABULARY,
+            state_of=lambda x: STATES[x],
+            goal_of=lambda observation, state: {PAST5(ROBBY)},
+            segment=segment_by_atoms(PAST, past),
+        )
+        return tuple(map(len, demonstrations))
+
+    assert read(episode) == (2,)
+    with pytest.raises(DemonstrationError, match="Episode 1, step 0: No controller explains the last"):
+        read(episode, Episode(observations=[0, 1, 2], actions=["a", "b"]))

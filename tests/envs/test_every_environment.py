@@ -81,7 +81,7 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith("needful.envs.household.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    needed = r"'sorting-books' needs mujoco.*pip install -c constraints.txt '\.\[household\]'"
+    needed = r"'sorting-books' needs mujoco.*pip install 'needful\[household\]'"
     with pytest.raises(InvalidInputError, match=needed):
         make_environment("sorting-books")
 

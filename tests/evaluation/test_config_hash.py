@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 import pytest
 
 from needful.errors import InvalidInputError
+from needful.evaluation.execution import ExecutionConfig
 from needful.evaluation.pipeline import RunConfig
 from needful.evaluation.records import config_hash
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
@@ -39,6 +40,7 @@ OTHER_RUN = {
     "oracle_samplers": True,
     "learning_timeout": 60.0,
     "policy": PolicyConfig(epochs=5),
+    "execution": ExecutionConfig(closed_loop=True),
 }
 
 

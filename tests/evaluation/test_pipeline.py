@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from needful.approaches import bilevel
 from needful.approaches.files import load_solver, model_digest, open_model
-from needful.approaches.learned_model import BilevelSolver
+from needful.approaches.learned_model import BilevelSolver, LearnedModel
 from needful.core.model import PlanningModel
 from needful.envs.contract import Split
 from needful.errors import DemonstrationError, InvalidInputError, UnknownNameError
 from needful.evaluation.pipeline import RunConfig, Solve, run, solve_tasks
 from needful.evaluation.run_folder import RunFolder
+from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.planning.bilevel import PlanningConfig
+from needful.storage.demonstrations import read_demonstrations
 from toy_environment import ToyEnvironment, Unreliable
 
 TOY = ToyEnvironment()
@@ -79,6 +83,24 @@ def test_folder_contents_equal_the_result(tmp_path: Path) -> None:
     ready = load_solver(folder.path, TOY, PlanningConfig()).model
     assert all(atom.predicate.classifier for operator in ready.operators for atom in operator.add_effects)
     assert model_digest(folder.path) == model_digest(folder.model)
+
+
+def test_practised_demonstrations_are_stored_after_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Doubts refer to demonstrations by index; those from practice follow the collected ones."""
+
+    def with_practice(learned: LearnedModel, *_: object) -> LearnedModel:
+        return replace(learned, practised=learned.demonstrations[:1])
+
+    monkeypatch.setattr(bilevel, "with_experiments", with_practice)
+    config = RunConfig(demos=3, tasks=1, experiments=ExperimentConfig())
+    result = run(TOY, config, RunFolder.create(str(tmp_path / "run")))
+    stored = read_demonstrations(tmp_path / "run" / "demos.jsonl.gz").demonstrations
+    assert len(result.collected.demonstrations) == 3
+    assert [one.goal for one in stored[:3]] == [one.goal for one in result.collected.demonstrations]
+    assert stored[3].abstract_states == stored[0].abstract_states
+    assert len(stored) == 4
 
 
 def test_the_same_run_gives_the_same_results() -> None:

@@ -7,8 +7,11 @@ import platform
 from dataclasses import asdict
 from importlib.metadata import version
 
-from needful.core.plans import Outcome, PlanningResult, SearchStatistics
+import toy_world
+from needful.core.plans import Outcome, PlanningResult, SearchStatistics, Suspect
+from needful.errors import ResultsError
 from needful.evaluation.records import RunRecord, make_record, run_identity, versions
+from needful.storage.json_fields import Source, parse_json
 
 IDENTITY = run_identity("screws", "necessary", 3)
 STATISTICS = SearchStatistics(7, 6, 5, 4, 3, 0.25, 0.5, 1.0)
@@ -30,7 +33,19 @@ def test_record_is_one_line_with_all_fields() -> None:
     parsed = json.loads(line)
     assert list(parsed) == sorted(parsed)
     assert RunRecord(**{**parsed, "missing": tuple(parsed["missing"])}) == found
-    assert set(parsed) == set(asdict(found))
+    assert set(parsed) == set(asdict(found)) - {"suspects", "execution"}  # left out if they are empty
+
+
+def test_suspects_are_recorded_and_read() -> None:
+    step = toy_world.OPERATORS[1].ground([toy_world.ROBOT("robot"), toy_world.BALL("ball0")])
+    suspect = Suspect(step, tuple(sorted(step.add_effects)), 3)
+    result = PlanningResult(Outcome.TIMEOUT, suspects=(suspect,))
+    for one in (result, PlanningResult(Outcome.TIMEOUT)):
+        found = make_record(IDENTITY, 0, one, Outcome.TIMEOUT, 0.0)
+        assert found.suspects == tuple(map(str, one.suspects))
+        line = parse_json(found.to_json().encode(), Source("records.jsonl", ResultsError, 1))
+        assert RunRecord.from_json(line) == found
+    assert str(suspect) == "Grasp(robot, ball0) missed Holding(robot, ball0) in 3 tries"
 
 
 def test_versions_are_those_of_the_installed_packages() -> None:

@@ -307,3 +307,15 @@ def test_doubts_are_sorted_and_cut_off() -> None:
     assert list_doubts(doubts, 2) == ["- a. Look.", "- b. Look.", "and 3 more"]
     assert len(list_doubts(doubts)) == len(list_doubts(doubts, None)) == 5
     assert len(list_doubts(doubts * 3)) == 11
+
+
+def test_steps_that_only_delete_can_be_purposeless() -> None:
+    """Touching a makes it no longer dark, which nothing needs. Then b is picked."""
+    demo = demonstration([{DARK(A), CLEAR(B)}, {CLEAR(B)}, {HELD(B), CLEAR(B)}], TOUCH(A), PICK(B))
+    touching = operator(TOUCH, [DARK.lifted(x)], (), [DARK.lifted(x)])
+    picking = operator(PICK, [CLEAR.lifted(x)], [HELD.lifted(x)])
+    _, doubts = judged([touching, picking], (demo, demo), [(0, 2), (1, 3)])
+    assert (doubts.purposeless_steps, doubts.idle_steps, doubts.uncovered) == (2, 0, 0)
+    (doubt,) = doubts.items
+    assert (doubt.kind, doubt.operator) == (DoubtKind.PURPOSELESS, "Touch")
+    assert doubt.fact == "Touch made Dark(?x) false, but nothing needed it in 2 of 2 steps"

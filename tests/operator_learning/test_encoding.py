@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import brute_force_learning
 from needful.core.demonstrations import Demonstration
-from needful.operator_learning.encoding import TransitionIndex, encode_demonstrations
+from needful.operator_learning.encoding import TransitionIndex, encode_demonstrations, ignore_transitions
 from tiny_worlds import BLOCK, CLEAN, PUSH, demonstrations
 
 few_demonstrations = st.lists(demonstrations(), min_size=1, max_size=3)
@@ -56,7 +56,7 @@ def test_skippable_and_idle_steps_by_definition(demos):
 def test_outliers_and_repeated_steps_are_not_learned_from(demos, data):
     everything = [(index, step) for index, demo in enumerate(demos) for step in range(len(demo))]
     outliers = data.draw(st.frozensets(st.sampled_from(everything)))
-    encoded = encode_demonstrations(demos, True, outliers)
+    encoded = ignore_transitions(encode_demonstrations(demos, True), outliers)
     index = TransitionIndex.of(encoded)
     skippable = brute_force_learning.adding_controllers(demos)
     repeated = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from carrying_world import BOX1, HELD, PUT, A, B, C, R, carrying
@@ -10,6 +12,8 @@ from needful.approaches.catalogue import BILEVEL_APPROACHES
 from needful.core.deadline import Deadline
 from needful.core.demonstrations import Demonstration
 from needful.errors import LearningTimeoutError
+from needful.operator_learning.canonical_encoding import encode_canonically
+from needful.operator_learning.noise import repair_noise
 
 DEMOS = (carrying(A, (A, B, C), (A,)), carrying(B, (A, B), (B, C)), carrying(C, (A, C), (B, C)))
 IN_VAIN = Demonstration((R, BOX1, A), frozenset(), (frozenset({HELD(A)}),) * 2, (PUT(R, A, BOX1),))
@@ -46,3 +50,14 @@ def test_time_may_run_out_at_any_moment(name: str) -> None:
             assert learned == whole
     assert interrupted
     assert finished
+
+
+@pytest.mark.parametrize("prepare", [repair_noise, encode_canonically])
+def test_steps_before_learning_look_at_the_clock(prepare: Callable[..., object]) -> None:
+    clock = FakeClock(tick=1.0)
+    prepare(DEMOS, Deadline.after(1e9, clock))
+    looks = int(clock.now)
+    assert looks >= len(DEMOS)
+    for seconds in range(1, looks - 1):
+        with pytest.raises(LearningTimeoutError):
+            prepare(DEMOS, Deadline.after(seconds, FakeClock(tick=1.0)))

@@ -81,12 +81,12 @@ def test_a_relaxed_plan_of_cheapest_achievers(problem: Problem, data: st.DataObj
         return
     assert found is not None
     chosen = relaxed_plan(problem.goal, steps, additive_costs(state, steps))
-    assert found.length == len(chosen)
+    assert found.cost == len(chosen)
     assert found.preferred == {index for index in chosen if steps[index].applicable(state)}
     # It is a plan if deletes are ignored.
     assert problem.goal <= relaxed_reachable(state, [steps[index] for index in chosen])
     done = problem.goal <= state
-    assert (found.length == 0, not found.preferred) == (done, done)
+    assert (found.cost == 0, not found.preferred) == (done, done)
 
 
 @settings(max_examples=100)
@@ -97,7 +97,7 @@ def test_no_relaxed_plan_is_shorter_than_the_shortest(problem: Problem) -> None:
     shortest = relaxed_cost(problem.initial, problem.goal, steps_of(compact))
     assert (found is None) is (shortest is None)
     if found is not None and shortest is not None:
-        assert found.length >= shortest
+        assert found.cost >= shortest
 
 
 def test_by_hand() -> None:
@@ -107,7 +107,7 @@ def test_by_hand() -> None:
     compact = Problem(problem.operators, problem.objects, problem.initial, both).grounded()
     found = ff(compact, compact.initial)
     assert found is not None
-    assert found.length == 6
+    assert found.cost == 6
     assert [str(compact.ground_operator(step)) for step in sorted(found.preferred)] == [
         "MoveTo(robot, ball0)",
         "MoveTo(robot, ball1)",
@@ -136,7 +136,7 @@ def test_capped_costs_have_no_circular_achievers() -> None:
     compact = Problem(tuple(operators), (), frozenset([levels[0]()]), frozenset([down()])).grounded()
     found = ff(compact, compact.initial)
     assert found is not None
-    assert found.length == 2 + 3 * 39
+    assert found.cost == 2 + 3 * 39
     assert [str(compact.ground_operator(index)) for index in sorted(found.preferred)] == [
         "left00()",
         "right00()",

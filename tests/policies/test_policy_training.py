@@ -27,11 +27,13 @@ from needful.policies.graph_policy import PolicyConfig, network_size
 from needful.policies.network import NumpyBackend, evaluate_network, weight_shapes
 from needful.policies.rollout import RolloutLimits, follow, shoot
 from needful.policies.training import (
+    Adam,
     Examples,
     Standardisation,
     batched,
     imitation_loss,
     make_examples,
+    single_thread,
     train_network,
     train_policy,
 )
@@ -270,3 +272,23 @@ def test_reprs_are_short() -> None:
         assert len(repr(each)) <= 120
     nodes, edges = len(everything.graph.nodes), len(everything.graph.edges)
     assert repr(everything) == f"Examples(12 actions, Graph(12 graphs, {nodes} nodes, {edges} edges))"
+
+
+def test_adam_agrees_with_torch() -> None:
+    generator = torch.Generator().manual_seed(0)
+    ours = torch.rand((3, 2), generator=generator)
+    theirs = ours.clone().requires_grad_()
+    adam, reference = Adam(ours), torch.optim.Adam([theirs], lr=1e-3)
+    for _ in range(20):
+        gradient = torch.rand((3, 2), generator=generator) - 0.3
+        adam.step(gradient, learning_rate=1e-3)
+        theirs.grad = gradient
+        reference.step()
+    assert torch.allclose(ours, theirs, atol=1e-7)
+
+
+def test_the_number_of_threads_is_restored() -> None:
+    before = torch.get_num_threads()
+    with single_thread():
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == before

@@ -1,250 +1,313 @@
-"""Networks of samplers: losses, padding, and training with early stopping."""
+"""Networks of samplers: losses, gradients, initial weights, and training with early stopping."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
-import torch
-from torch.nn import functional
 
-from needful.sampler_learning.learn_samplers import TrainingSchedule
 from needful.sampler_learning.networks import (
     GAUSSIAN,
+    HIDDEN_WIDTH,
     LOGISTIC,
+    Backpropagation,
     Head,
     NetworkShape,
-    forward,
     gaussian_losses,
-    initial_layers,
+    initial_weights,
     logistic_losses,
-    unpadded_layers,
+    network_layers,
+    with_constant,
 )
 from needful.sampler_learning.sampling import Network
-from needful.sampler_learning.training import TrainingProblem, train_networks
+from needful.sampler_learning.training import Adam, TrainingProblem, TrainingSchedule, train_network
 
 SHORT = TrainingSchedule(iterations=50, patience=1_000, tolerance=0.0)
+UNTRAINED = TrainingSchedule(iterations=1, patience=1)
 
 
 def problem(seed: int, examples: int, inputs: int, targets: int = 1) -> TrainingProblem:
+    """Return a problem for one network, with random examples that are used for training and validation."""
     rng = np.random.default_rng(seed)
-    weights = np.full((examples, targets), 1.0 / (examples * targets))
+    weights = np.full((1, examples, targets), 1.0 / (examples * targets))
     values = rng.random((examples, inputs))
-    return TrainingProblem(
-        values, np.round(rng.random((examples, targets))), weights, weights, seed, group=seed
-    )
-
-
-def network(layers: list[np.ndarray], inputs: int) -> Network:
-    weights, biases = layers[0::2], [bias[0] for bias in layers[1::2]]
-    return Network(np.zeros(inputs), np.ones(inputs), tuple(weights), tuple(biases))
-
-
-def loss(layers: list[np.ndarray], given: TrainingProblem, head: Head) -> float:
-    outputs = torch.from_numpy(network(layers, given.inputs.shape[1])(given.inputs))
-    return float(
-        (
-            head.losses(outputs, torch.from_numpy(given.targets))
-            * torch.from_numpy(given.validation_weights)
-        ).sum()
-    )
-
-
-def test_gaussian_losses_are_negative_log_likelihoods() -> None:
-    outputs = torch.tensor([[0.3, 1.5, -0.2, -2.0]])
-    targets = torch.tensor([[1.0, 0.5]])
-    mean, raw = outputs[:, 0::2], outputs[:, 1::2]
-    deviation = torch.where(raw > 0, raw + 1, raw.exp()).sqrt()
-    expected = -torch.distributions.Normal(mean, deviation).log_prob(targets) - 0.5 * np.log(2 * np.pi)
-    assert gaussian_losses(outputs, targets).numpy() == pytest.approx(expected.numpy(), abs=1e-6)
-
-
-def test_the_variance_has_a_floor() -> None:
-    found = gaussian_losses(torch.tensor([[0.0, -100.0]]), torch.tensor([[0.0]]))
-    assert found.item() == pytest.approx(0.5 * np.log(1e-6))
-
-
-def test_logistic_losses_are_cross_entropies() -> None:
-    found = logistic_losses(torch.tensor([[2.0], [2.0]]), torch.tensor([[1.0], [0.0]]))
-    sigmoid = 1 / (1 + np.exp(-2.0))
-    assert found.flatten().tolist() == pytest.approx([-np.log(sigmoid), -np.log(1 - sigmoid)])
-
-
-def test_padding_changes_no_output() -> None:
-    shapes = [NetworkShape(3, 2), NetworkShape(7, 4), NetworkShape(1, 6)]
-    layers = initial_layers(shapes, [1, 2, 3])
-    for index, shape in enumerate(shapes):
-        for layer in unpadded_layers(layers, index, shape)[4:]:
-            layer.uniform_(-1.0, 1.0, generator=torch.Generator().manual_seed(index))
-    inputs = torch.rand((3, 5, 7), generator=torch.Generator().manual_seed(0))
-    for index, shape in enumerate(shapes):
-        inputs[index, :, shape.inputs :] = 0.0
-    outputs = forward(layers, inputs)
-    for index, shape in enumerate(shapes):
-        hidden = inputs[index, :, : shape.inputs]
-        own = unpadded_layers(layers, index, shape)
-        for weight, bias in zip(own[0:4:2], own[1:4:2], strict=True):
-            hidden = functional.linear(hidden, weight.T, bias[0]).relu()
-        alone = functional.linear(hidden, own[4].T, own[5][0])
-        assert alone.shape == (5, shape.outputs)
-        assert torch.allclose(outputs[index, :, : shape.outputs], alone, atol=1e-6)
-
-
-def test_untrained_outputs_do_not_depend_on_the_inputs() -> None:
-    layers = initial_layers([NetworkShape(3, 2)], [1])
-    inputs = torch.rand((1, 20, 3), generator=torch.Generator().manual_seed(0))
-    assert torch.equal(forward(layers, inputs), torch.zeros((1, 20, 2)))
-
-
-def test_networks_of_a_group_stop_at_the_same_step() -> None:
-    """One network has validation examples, the other has none and gets the weights of the same step."""
-    validated = opposite_validation(4)
-    unvalidated = problem(1, 20, 4)
-    unvalidated = TrainingProblem(
-        unvalidated.inputs, unvalidated.targets, unvalidated.training_weights, np.zeros((20, 1)), 1, group=4
-    )
-    schedule = TrainingSchedule(iterations=300, patience=300, tolerance=0.0)
-    alone = train_networks([validated], LOGISTIC, schedule)[0]
-    together, same_group = train_networks([validated, unvalidated], LOGISTIC, schedule)
-    for one, other in zip(alone, together, strict=True):
-        assert one == pytest.approx(other, abs=1e-4)
-    # The validation loss increases from the first step on, so both networks keep their initial weights.
-    start = train_networks([unvalidated], LOGISTIC, TrainingSchedule(iterations=1, patience=1))[0]
-    for one, other in zip(same_group, start, strict=True):
-        assert one == pytest.approx(other, abs=1e-6)
-
-
-def test_initial_weights_fit_the_number_of_inputs() -> None:
-    for index, shape in enumerate([NetworkShape(3, 2), NetworkShape(100, 4)]):
-        weight = unpadded_layers(
-            initial_layers([NetworkShape(3, 2), NetworkShape(100, 4)], [1, 2]), index, shape
-        )[0]
-        bound = shape.inputs**-0.5
-        assert 0.8 * bound < weight.abs().max() <= bound
-
-
-def test_numpy_agrees_with_torch() -> None:
-    given = problem(1, examples=40, inputs=6)
-    (layers,) = train_networks([given], LOGISTIC, SHORT)
-    tensors = [torch.from_numpy(layer)[None] for layer in layers]
-    by_torch = forward(tensors, torch.from_numpy(given.inputs.astype(np.float32))[None])[0].numpy()
-    exact = network([layer.astype(np.float64) for layer in layers], 6)
-    assert exact(given.inputs) == pytest.approx(by_torch, abs=1e-5)
-
-
-@pytest.mark.parametrize("head", [GAUSSIAN, LOGISTIC])
-def test_training_together_is_training_alone(head: Head) -> None:
-    problems = [problem(1, 30, 6), problem(2, 12, 3), problem(3, 50, 9, targets=2)]
-    together = train_networks(problems, head, SHORT)
-    for given, layers in zip(problems, together, strict=True):
-        (alone,) = train_networks([given], head, SHORT)
-        # Adam amplifies rounding errors of tiny gradients in the weights, so the losses are compared.
-        assert loss(layers, given, head) == pytest.approx(loss(alone, given, head), abs=2e-3)
-        (start,) = train_networks([given], head, TrainingSchedule(iterations=1, patience=1))
-        assert loss(alone, given, head) < loss(start, given, head) - 0.02
-
-
-def test_the_loss_falls() -> None:
-    given = problem(1, examples=30, inputs=6)
-    schedule = TrainingSchedule(iterations=1_000, patience=1_000, tolerance=0.0)
-    (start,) = train_networks([given], LOGISTIC, TrainingSchedule(iterations=1, patience=1))
-    (end,) = train_networks([given], LOGISTIC, schedule)
-    assert loss(end, given, LOGISTIC) < 0.1 * loss(start, given, LOGISTIC)
-
-
-def test_examples_of_weight_zero_do_not_change_training() -> None:
-    given = problem(1, examples=30, inputs=6)
-    odd = TrainingProblem(
-        np.vstack([given.inputs, np.full((5, 6), 9.0)]),
-        np.vstack([given.targets, np.full((5, 1), 7.0)]),
-        np.vstack([given.training_weights, np.zeros((5, 1))]),
-        np.vstack([given.validation_weights, np.zeros((5, 1))]),
-        given.seed,
-    )
-    (with_odd,), (without,) = (
-        train_networks([odd], GAUSSIAN, SHORT),
-        train_networks([given], GAUSSIAN, SHORT),
-    )
-    for one, other in zip(with_odd, without, strict=True):
-        assert one == pytest.approx(other, abs=1e-4)
+    return TrainingProblem(values, np.round(rng.random((examples, targets))), weights, weights, seed)
 
 
 def opposite_validation(seed: int) -> TrainingProblem:
     """Return a problem whose validation targets are the opposite of the training targets."""
     half = problem(seed, examples=20, inputs=4)
-    none, weight = np.zeros((20, 1)), np.full((20, 1), 1 / 20)
+    none, weight = np.zeros((1, 20, 1)), np.full((1, 20, 1), 1 / 20)
     return TrainingProblem(
         np.vstack([half.inputs, half.inputs]),
         np.vstack([half.targets, 1.0 - half.targets]),
-        np.vstack([weight, none]),
-        np.vstack([none, weight]),
+        np.concatenate([weight, none], axis=1),
+        np.concatenate([none, weight], axis=1),
         seed,
-        group=seed,
     )
+
+
+def train(given: TrainingProblem, head: Head, schedule: TrainingSchedule) -> Network:
+    weights, biases = zip(*train_network(given, head, schedule), strict=True)
+    inputs = given.inputs.shape[1]
+    return Network(np.zeros(inputs), np.ones(inputs), weights, biases)
+
+
+def loss(network: Network, given: TrainingProblem, head: Head) -> float:
+    """Return the validation loss of the last network."""
+    return float((head.losses(network(given.inputs), given.targets) * given.validation_weights[-1]).sum())
+
+
+def random_weights(shape: NetworkShape, networks: int) -> np.ndarray:
+    """Return random weights of all layers, as 64-bit floats."""
+    vector = initial_weights(shape, seed=3)
+    return vector + np.random.default_rng(3).uniform(-0.2, 0.2, (networks, len(vector)))
+
+
+def test_gaussian_losses_are_negative_log_likelihoods() -> None:
+    outputs, targets = np.array([[[0.3, 1.5, -0.2, -2.0]]]), np.array([[1.0, 0.5]])
+    variances = [1.5 + 1.0, np.exp(-2.0)]
+    expected = [
+        -np.log(np.exp(-((target - mean) ** 2) / (2 * variance)) / np.sqrt(2 * np.pi * variance))
+        - 0.5 * np.log(2 * np.pi)
+        for mean, variance, target in zip((0.3, -0.2), variances, (1.0, 0.5), strict=True)
+    ]
+    assert gaussian_losses(outputs, targets)[0, 0] == pytest.approx(expected)
+
+
+def test_the_variance_has_a_floor() -> None:
+    outputs, targets = np.array([[[0.0, -100.0]]]), np.array([[0.0]])
+    assert gaussian_losses(outputs, targets).item() == pytest.approx(0.5 * np.log(1e-6))
+    assert GAUSSIAN.slopes(outputs, targets, np.ones((1, 1, 1)))[0, 0, 1] == 0.0
+
+
+def test_logistic_losses_are_cross_entropies() -> None:
+    found = logistic_losses(np.array([[[2.0], [2.0]]]), np.array([[1.0], [0.0]]))
+    sigmoid = 1 / (1 + np.exp(-2.0))
+    assert found.flatten().tolist() == pytest.approx([-np.log(sigmoid), -np.log(1 - sigmoid)])
+
+
+def test_losses_and_slopes_of_extreme_outputs_are_finite() -> None:
+    outputs = np.array([[[-1e4, 1e4], [1e4, -1e4]]], dtype=np.float32)
+    for head, targets in ((LOGISTIC, np.eye(2)), (GAUSSIAN, np.ones((2, 1)))):
+        weights = np.ones((1, 2, targets.shape[1]))
+        assert np.isfinite(head.losses(outputs, targets)).all()
+        assert np.isfinite(head.slopes(outputs, targets, weights)).all()
+
+
+def test_outputs_are_those_of_the_samplers_network() -> None:
+    shape = NetworkShape(5, 3)
+    weights = random_weights(shape, networks=2)
+    inputs = np.random.default_rng(0).random((7, 5))
+    outputs = Backpropagation(shape, weights, 7).outputs(np.hstack([inputs, np.ones((7, 1))]))
+    for own, vector in zip(outputs, weights, strict=True):
+        matrices, biases = zip(*network_layers(shape, vector), strict=True)
+        assert own == pytest.approx(Network(np.zeros(5), np.ones(5), matrices, biases)(inputs))
+
+
+def total_loss(
+    shape: NetworkShape, head: Head, inputs: np.ndarray, targets: np.ndarray, loss_weights: np.ndarray
+) -> Callable[[np.ndarray], float]:
+    def of(weights: np.ndarray) -> float:
+        outputs = Backpropagation(shape, weights, len(inputs)).outputs(inputs)
+        return float((head.losses(outputs, targets) * loss_weights).sum())
+
+    return of
+
+
+def gradient_case(head: Head) -> tuple[NetworkShape, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(1)
+    shape = NetworkShape(4, 2 * head.outputs_per_target)
+    inputs = np.hstack([rng.normal(size=(9, 4)), np.ones((9, 1))])
+    targets = np.round(rng.random((9, 2)))
+    return shape, random_weights(shape, networks=3), inputs, targets, rng.random((3, 9, 2))
+
+
+@pytest.mark.parametrize("head", [GAUSSIAN, LOGISTIC])
+def test_gradients_agree_with_finite_differences(head: Head) -> None:
+    shape, weights, inputs, targets, loss_weights = gradient_case(head)
+    networks = Backpropagation(shape, weights, len(inputs))
+    found = networks.gradient(inputs, head.slopes(networks.outputs(inputs), targets, loss_weights))
+    loss_at = total_loss(shape, head, inputs, targets, loss_weights)
+    step = 1e-6
+    for network in range(len(weights)):
+        for index in range(weights.shape[1]):
+            change = np.zeros_like(weights)
+            change[network, index] = step
+            expected = (loss_at(weights + change) - loss_at(weights - change)) / (2 * step)
+            assert found[network, index] == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("head", [GAUSSIAN, LOGISTIC])
+def test_gradients_agree_with_torch(head: Head) -> None:
+    torch = pytest.importorskip("torch")
+    shape, weights, inputs, targets, loss_weights = gradient_case(head)
+    networks = Backpropagation(shape, weights, len(inputs))
+    found = networks.gradient(inputs, head.slopes(networks.outputs(inputs), targets, loss_weights))
+    tensors = [torch.tensor(matrix, requires_grad=True) for matrix in shape.matrices(weights)]
+    values = torch.tensor(inputs)[None]
+    ones = torch.ones((3, len(inputs), 1), dtype=values.dtype)
+    for tensor in tensors[:-1]:
+        values = torch.cat([(values @ tensor).relu(), ones], dim=2)
+    outputs, expected_targets = values @ tensors[-1], torch.tensor(targets).expand(3, -1, -1)
+    if head is LOGISTIC:
+        losses = torch.nn.functional.binary_cross_entropy_with_logits(
+            outputs, expected_targets, reduction="none"
+        )
+    else:
+        variance = torch.nn.functional.elu(outputs[..., 1::2]) + 1.0
+        losses = torch.nn.functional.gaussian_nll_loss(
+            outputs[..., 0::2], expected_targets, variance, reduction="none"
+        )
+    expected = torch.autograd.grad((losses * torch.tensor(loss_weights)).sum(), tensors)
+    for own, other in zip(shape.matrices(found), expected, strict=True):
+        assert own == pytest.approx(other.numpy(), abs=1e-12)
+
+
+def test_adam_follows_its_definition() -> None:
+    rng = np.random.default_rng(0)
+    weights = rng.random((2, 5)).astype(np.float32)
+    expected, mean, square = weights.astype(np.float64), np.zeros((2, 5)), np.zeros((2, 5))
+    adam = Adam(weights)
+    for step in range(1, 21):
+        gradient = (rng.random((2, 5)) - 0.3).astype(np.float32)
+        mean = 0.9 * mean + 0.1 * gradient
+        square = 0.999 * square + 0.001 * gradient.astype(np.float64) ** 2
+        corrected = mean / (1 - 0.9**step), square / (1 - 0.999**step)
+        expected -= 1e-3 * corrected[0] / (np.sqrt(corrected[1]) + 1e-8)
+        adam.step(gradient)
+    assert weights == pytest.approx(expected, abs=1e-6)
+
+
+def test_untrained_outputs_do_not_depend_on_the_inputs() -> None:
+    shape = NetworkShape(3, 2)
+    inputs = with_constant(np.random.default_rng(0).random((20, 3)))
+    outputs = Backpropagation(shape, initial_weights(shape, 1)[None], 20).outputs(inputs)
+    assert np.array_equal(outputs, np.zeros((1, 20, 2)))
+
+
+@pytest.mark.parametrize("inputs", [3, 100])
+def test_initial_weights_fit_the_number_of_inputs(inputs: int) -> None:
+    shape = NetworkShape(inputs, 2)
+    for layer, count in zip(
+        network_layers(shape, initial_weights(shape, 1))[:2], (inputs, HIDDEN_WIDTH), strict=True
+    ):
+        for values in layer:
+            assert 0.7 * count**-0.5 < np.abs(values).max() <= count**-0.5
+
+
+def test_other_networks_change_only_the_time_to_stop() -> None:
+    """A network without validation examples stops where the validation loss of the others is lowest."""
+    validated = opposite_validation(4)
+    none = np.zeros_like(validated.validation_weights)
+    schedule = TrainingSchedule(iterations=300, patience=300, tolerance=0.0)
+    both = replace(
+        validated,
+        training_weights=np.concatenate([validated.training_weights] * 2),
+        validation_weights=np.concatenate([validated.validation_weights, none]),
+    )
+    alone, together = (train_network(each, LOGISTIC, schedule) for each in (validated, both))
+    # The validation loss increases from the first step on, so both networks keep their initial weights.
+    start = train_network(validated, LOGISTIC, UNTRAINED)
+    for one, other, first in zip(alone, together, start, strict=True):
+        assert np.array_equal(one[0], other[0])
+        assert np.array_equal(one[0], first[0])
+
+
+@pytest.mark.parametrize("head", [GAUSSIAN, LOGISTIC])
+def test_many_examples_are_trained_as_one_batch(head: Head) -> None:
+    """Each example is repeated, so that they need several batches. This does not change the gradient."""
+    few = problem(1, examples=30, inputs=6)
+    times = 3 * NetworkShape(6, head.outputs_per_target).most_rows // 30
+    many = TrainingProblem(
+        np.tile(few.inputs, (times, 1)),
+        np.tile(few.targets, (times, 1)),
+        np.tile(few.training_weights, (1, times, 1)) / times,
+        np.tile(few.validation_weights, (1, times, 1)) / times,
+        few.seed,
+    )
+    one, other = (train(each, head, SHORT) for each in (few, many))
+    # Adam amplifies rounding errors of tiny gradients in the weights, so the losses are compared.
+    assert loss(one, few, head) == pytest.approx(loss(other, few, head), abs=1e-3)
+    assert loss(one, few, head) < loss(train(few, head, UNTRAINED), few, head) - 0.02
+
+
+def test_the_loss_falls() -> None:
+    given = problem(1, examples=30, inputs=6)
+    schedule = TrainingSchedule(iterations=1_000, patience=1_000, tolerance=0.0)
+    start, end = train(given, LOGISTIC, UNTRAINED), train(given, LOGISTIC, schedule)
+    assert loss(end, given, LOGISTIC) < 0.1 * loss(start, given, LOGISTIC)
+
+
+def test_examples_of_weight_zero_do_not_change_training() -> None:
+    given = problem(1, examples=30, inputs=6)
+    none = np.zeros((1, 5, 1))
+    odd = TrainingProblem(
+        np.vstack([given.inputs, np.full((5, 6), 9.0)]),
+        np.vstack([given.targets, np.full((5, 1), 7.0)]),
+        np.concatenate([given.training_weights, none], axis=1),
+        np.concatenate([given.validation_weights, none], axis=1),
+        given.seed,
+    )
+    with_odd, without = (train_network(each, GAUSSIAN, SHORT) for each in (odd, given))
+    for one, other in zip(with_odd, without, strict=True):
+        assert one[0] == pytest.approx(other[0], abs=1e-4)
+        assert one[1] == pytest.approx(other[1], abs=1e-4)
 
 
 def test_the_weights_with_the_lowest_validation_loss_are_kept() -> None:
     given = opposite_validation(4)
-    (kept,) = train_networks(
-        [given], LOGISTIC, TrainingSchedule(iterations=200, patience=200, tolerance=0.0)
-    )
-    losses = []
-    for steps in range(10, 210, 10):
-        # With long patience and the training examples for validation, the last weights are kept.
-        same = TrainingProblem(
-            given.inputs, given.targets, given.training_weights, given.training_weights, given.seed
+    kept = train(given, LOGISTIC, TrainingSchedule(iterations=200, patience=200, tolerance=0.0))
+    # With long patience and the training examples for validation, the last weights are kept.
+    same = replace(given, validation_weights=given.training_weights)
+    losses = [
+        loss(
+            train(same, LOGISTIC, TrainingSchedule(steps, patience=10_000, tolerance=0.0)), given, LOGISTIC
         )
-        (layers,) = train_networks(
-            [same], LOGISTIC, TrainingSchedule(steps, patience=10_000, tolerance=0.0)
-        )
-        losses.append(loss(layers, given, LOGISTIC))
-    (start,) = train_networks([given], LOGISTIC, TrainingSchedule(iterations=1, patience=1))
-    best = min(loss(start, given, LOGISTIC), *losses)
+        for steps in range(10, 210, 10)
+    ]
+    best = min(loss(train(given, LOGISTIC, UNTRAINED), given, LOGISTIC), *losses)
     assert loss(kept, given, LOGISTIC) == pytest.approx(best, abs=1e-3)
     assert losses[-1] > best + 0.1
 
 
-def test_patience_stops_one_network_and_not_the_others() -> None:
+def test_training_stops_when_patience_ends() -> None:
     counted = []
 
-    def counting(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    def counting(outputs: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         counted.append(len(outputs))
-        return logistic_losses(outputs, targets)
+        return LOGISTIC.slopes(outputs, targets, weights)
 
-    head = Head(1, counting)
-    hopeless, easy = opposite_validation(4), problem(1, 30, 6)
     schedule = TrainingSchedule(iterations=400, patience=50, tolerance=1e-3)
-    train_networks([hopeless], head, schedule)
+    train(opposite_validation(4), replace(LOGISTIC, slopes=counting), schedule)
     assert 50 < len(counted) < 400
     counted.clear()
-    together = train_networks([hopeless, easy], head, schedule)
+    train(problem(1, 30, 6), replace(LOGISTIC, slopes=counting), schedule)
     assert len(counted) == 401
-    (alone,) = train_networks([easy], head, schedule)
-    assert loss(together[1], easy, LOGISTIC) == pytest.approx(loss(alone, easy, LOGISTIC), abs=1e-2)
 
 
-def test_training_has_no_side_effects_on_torch() -> None:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        state = torch.random.get_rng_state()
-        with torch.no_grad():
-            train_networks([problem(1, 5, 2)], GAUSSIAN, SHORT)
-            assert not torch.is_grad_enabled()
-        assert torch.get_num_threads() == 2
-        assert torch.equal(torch.random.get_rng_state(), state)
-    finally:
-        torch.set_num_threads(threads)
+def trained_bytes() -> str:
+    """Return the weights of a network with many inputs, trained on many examples, as hexadecimal digits."""
+    layers = train_network(problem(1, 2_000, 40), LOGISTIC, SHORT)
+    return "".join(array.tobytes().hex() for layer in layers for array in layer)
 
 
 def test_the_number_of_threads_changes_no_bit() -> None:
-    given = [problem(1, 200, 12), problem(2, 150, 9)]
-    threads = torch.get_num_threads()
-    found = []
-    try:
-        for count in (1, 2):
-            torch.set_num_threads(count)
-            layers = train_networks(given, LOGISTIC, SHORT)
-            found.append([layer.tobytes() for own in layers for layer in own])
-    finally:
-        torch.set_num_threads(threads)
-    assert found[0] == found[1]
+    program = f"import sys; sys.path[:0] = {[str(Path(__file__).parent)]!r}\n"
+    program += "from test_sampler_networks import trained_bytes; print(trained_bytes())"
+    here = trained_bytes()
+    for threads in ("1", "2", "4"):
+        environment = {
+            **os.environ,
+            **{f"{library}_NUM_THREADS": threads for library in ("OPENBLAS", "OMP", "MKL")},
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        }
+        command = [sys.executable, "-c", program]
+        ran = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+        assert ran.stdout.strip() == here

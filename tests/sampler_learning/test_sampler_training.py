@@ -15,12 +15,10 @@ from pushing_world import FORCE, PUSH, PUSHING, SPEED, THING, demonstrations, op
 
 from needful.core.model import PlanningModel, Vocabulary
 from needful.errors import InvalidInputError
-from needful.sampler_learning import training
 from needful.sampler_learning.datasets import sampler_examples
 from needful.sampler_learning.learn_samplers import (
     PAPER_SAMPLERS,
     SamplerConfig,
-    TrainingSchedule,
     learn_samplers,
 )
 from needful.sampler_learning.sampling import (
@@ -29,6 +27,7 @@ from needful.sampler_learning.sampling import (
     input_vector,
     sampler_to_arrays,
 )
+from needful.sampler_learning.training import TrainingProblem, TrainingSchedule, assign_folds
 
 QUICK = SamplerConfig(
     generator=TrainingSchedule(iterations=60, patience=60), classifier=TrainingSchedule(60, patience=60)
@@ -114,24 +113,35 @@ def test_one_example_is_enough() -> None:
     ("count", "folds", "expected"), [(10, 5, 5), (11, 3, 3), (3, 5, 3), (1, 5, 0), (8, 0, 0)]
 )
 def test_each_example_is_in_one_validation_set(count: int, folds: int, expected: int) -> None:
-    splits = training._splits(training._assign_folds(count, folds, np.random.default_rng(0)))
-    assert len(splits) == expected + 1
-    last_training, last_validation = splits[-1]
-    assert last_training.all()
-    assert last_validation.all() == (expected == 0), "without folds, validate on the training examples"
+    assigned = assign_folds(count, folds, np.random.default_rng(0))
+    inputs, targets = np.zeros((count, 3)), np.zeros((count, 1))
+    problem = TrainingProblem.with_folds(inputs, targets, np.array([True]), assigned, seed=0)
+    training, validation = problem.training_weights[..., 0] > 0, problem.validation_weights[..., 0] > 0
+    assert len(training) == expected + 1
+    assert training[-1].all()
+    assert validation[-1].all() == (expected == 0), "without folds, validate on the training examples"
+    assert np.array_equal(training[:-1], ~validation[:-1])
     if expected:
-        assert not last_validation.any()
-        assert np.all(sum(validation.astype(int) for _, validation in splits[:-1]) == 1)
-        sizes = [validation.sum() for _, validation in splits[:-1]]
-        assert max(sizes) - min(sizes) <= 1
-    for train, validation in splits[:-1]:
-        assert np.array_equal(train, ~validation)
+        assert not validation[-1].any()
+        assert np.all(validation.sum(axis=0) == 1)
+        assert np.ptp(validation[:-1].sum(axis=1)) <= 1
 
 
 def test_loss_weights_are_equal_and_sum_to_one() -> None:
-    weights = training._loss_weights(np.array([True, False, False, True]), np.array([True, False]))
-    assert weights.tolist() == [[0.5, 0], [0, 0], [0, 0], [0.5, 0]]
-    assert not training._loss_weights(np.zeros(2, dtype=bool), np.array([True])).any()
+    folds = np.array([0, 1, 1, 0])
+    learned = np.array([True, False])
+    problem = TrainingProblem.with_folds(np.zeros((4, 1)), np.zeros((4, 2)), learned, folds, seed=0)
+    half, quarter, none = [0.5, 0], [0.25, 0], [0, 0]
+    assert problem.training_weights.tolist() == [
+        [none, half, half, none],
+        [half, none, none, half],
+        [quarter] * 4,
+    ]
+    assert problem.validation_weights.tolist() == [
+        [half, none, none, half],
+        [none, half, half, none],
+        [none] * 4,
+    ]
 
 
 def test_noise_is_not_memorised() -> None:
@@ -179,34 +189,23 @@ def test_the_same_seed_gives_the_same_bytes_in_any_process() -> None:
         environment = {
             **os.environ,
             "PYTHONHASHSEED": hash_seed,
-            "PYTHONPATH": str(Path(__file__).parents[1]),
+            "PYTHONPATH": os.pathsep.join(sys.path),
         }
         command = [sys.executable, "-c", program]
         ran = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
         assert ran.stdout.strip() == here
 
 
-def test_only_training_imports_torch() -> None:
-    program = (
-        "import sys\n"
-        "import needful.sampler_learning.learn_samplers, needful.sampler_learning.sampling\n"
-        "import needful.storage.demonstrations, needful.storage.model_directory\n"
-        "assert not {'torch', 'matplotlib'} & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
-
-
 def test_reprs_are_short() -> None:
     demos = demonstrations(30)
     examples = sampler_examples(operator_data(demos), demos, seed=0)[0]
     named = replace(examples, operator=replace(PUSHING, name="Push" * 100))
-    problem = training.TrainingProblem(
-        examples.inputs, examples.parameters, examples.parameters, examples.parameters, seed=2**63
-    )
+    weights = np.zeros((6, *examples.parameters.shape))
+    problem = TrainingProblem(examples.inputs, examples.parameters, weights, weights, seed=2**63)
     for each in (examples, named, problem):
         assert len(repr(each)) <= 120
     assert repr(examples) == "SamplerExamples('Push', 30 positive, 30 negative)"
-    assert "30 examples, 4 inputs, 2 targets" in repr(problem)
+    assert "30 examples, 4 inputs, 2 targets, 6 networks" in repr(problem)
 
 
 def test_schedules_are_checked() -> None:

@@ -18,6 +18,7 @@ from needful.storage.plans import (
     PlanStep,
     RecordedFailure,
     RecordedPlan,
+    RecordedSuspect,
     header_line,
     plan_line,
     read_plans,
@@ -78,6 +79,9 @@ def test_the_record_of_a_failed_task() -> None:
         (toy_world.HOLDING(ROBOT, BALL),),
         "After Grasp(robot, ball0) these subgoal atoms did not hold: Holding(robot, ball0).",
     )
+    grasp = PlanStep("Grasp", (ROBOT, BALL))
+    assert FAILED.suspects == (RecordedSuspect(grasp, (toy_world.HOLDING(ROBOT, BALL),), 1),)
+    assert SOLVED.suspects == ()
     assert len(FAILED.states) == 2
     assert len(FAILED.steps) == 3
 

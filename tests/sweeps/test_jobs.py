@@ -32,6 +32,8 @@ JOBS = st.builds(
     abstract_plans=st.integers(1, 2),
     learning_timeout=st.sampled_from([None, 1, 1.0]),
     planner=NAMES,
+    samples_per_step=st.sampled_from([10, 11]),
+    horizon=st.sampled_from([None, 5]),
 )
 
 
@@ -58,6 +60,8 @@ def test_every_field_changes_the_key() -> None:
         "abstract_plans": 1,
         "learning_timeout": None,
         "planner": "paper",
+        "samples_per_step": 11,
+        "horizon": 5,
     }
     assert set(others) == {field.name for field in fields(Job)}
     keys = {replace(JOB, **{name: value}).key for name, value in others.items()}

@@ -85,5 +85,8 @@ def test_without_ray_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(executors, "import_module", missing)
     workers = RayExecutor().workers(sweep_work.report_process)
-    with pytest.raises(InvalidInputError, match=r"constraints.txt '\.\[ray\]'"), workers:
+    with (
+        pytest.raises(InvalidInputError, match=r"pip install 'needful\[ray\]', or use --executor process"),
+        workers,
+    ):
         pass

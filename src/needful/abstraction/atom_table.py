@@ -39,10 +39,14 @@ class AtomTable:
         self._bits: dict[AtomKey, int] = {}
         self._predicate_masks: dict[str, int] = {}
         self._argument_masks: dict[tuple[str, int, int], int] = {}
+        # For each type, the mask of its objects, with and without those of subtypes.
         self._type_masks: dict[Type, int] = {}
+        self._exact_type_masks: dict[Type, int] = {}
         self.with_repeated_argument = 0
         self._type_argument_masks: dict[tuple[str, int, Type], int] = {}
-        self._arguments_at: dict[tuple[int, int], frozenset[int]] = {}
+        self._object_masks: dict[int, int] = {}
+        self._domains: dict[str, list[int]] = {}
+        self._objects_at: dict[tuple[int, int], int] = {}
 
     def with_atoms(self, atoms: Sequence[GroundAtom], keys: Sequence[AtomKey]) -> AtomTable:
         """Return a table of the same objects in which the given atoms are numbered in the given order.
@@ -51,9 +55,20 @@ class AtomTable:
         """
         table = AtomTable(())
         table.objects, table.object_number = self.objects, self.object_number
-        table._type_masks = self._type_masks
-        for atom, key in zip(atoms, keys, strict=True):
-            table._append(atom, key, key[1])
+        table._type_masks, table._exact_type_masks = self._type_masks, self._exact_type_masks
+        table.atoms = list(atoms)
+        bit, predicate_masks, argument_masks = 1, table._predicate_masks, table._argument_masks
+        for key in keys:
+            name, arguments = key
+            table._bits[key] = bit
+            table.arguments.append(arguments)
+            predicate_masks[name] = predicate_masks.get(name, 0) | bit
+            if len(set(arguments)) < len(arguments):
+                table.with_repeated_argument |= bit
+            for position, argument in enumerate(arguments):
+                entry = (name, position, argument)
+                argument_masks[entry] = argument_masks.get(entry, 0) | bit
+            bit <<= 1
         return table
 
     def renamed(
@@ -104,6 +119,7 @@ class AtomTable:
         bit, name = 1 << number, atom.predicate.name
         self._bits[key] = bit
         self._type_argument_masks.clear()
+        self._object_masks.clear()
         self.atoms.append(atom)
         self.arguments.append(arguments)
         self._predicate_masks[name] = self._predicate_masks.get(name, 0) | bit
@@ -161,16 +177,32 @@ class AtomTable:
         """
         return self._argument_masks.get((name, position, argument), 0)
 
-    def arguments_at(self, position: int, mask: int) -> frozenset[int]:
-        """Return the numbers of the objects at one argument position of the atoms of a mask.
+    def with_object(self, number: int) -> int:
+        """Return the mask of the numbered atoms that mention an object."""
+        if not self._object_masks:
+            for (_, _, argument), mask in self._argument_masks.items():
+                self._object_masks[argument] = self._object_masks.get(argument, 0) | mask
+        return self._object_masks.get(number, 0)
+
+    def objects_at(self, position: int, mask: int) -> int:
+        """Return the mask of the objects at one argument position of the atoms of a mask.
 
         Results are cached, because consecutive states have the same atoms of most predicates.
         """
-        known = self._arguments_at.get((position, mask))
+        known = self._objects_at.get((position, mask))
         if known is None:
-            known = frozenset([self.arguments[number][position] for number in bits(mask)])
-            self._arguments_at[position, mask] = known
+            known = 0
+            for number in bits(mask):
+                known |= 1 << self.arguments[number][position]
+            self._objects_at[position, mask] = known
         return known
+
+    def with_predicates(self, names: Iterable[str]) -> int:
+        """Return the mask of all numbered atoms of the predicates with the given names."""
+        mask = 0
+        for name in names:
+            mask |= self._predicate_masks.get(name, 0)
+        return mask
 
     def of_type(self, kind: Type) -> int:
         """Return the mask of the objects of the given type (subtypes included).
@@ -179,8 +211,22 @@ class AtomTable:
         """
         known = self._type_masks.get(kind)
         if known is None:
-            known = sum(1 << i for i, obj in enumerate(self.objects) if obj.type.is_subtype_of(kind))
+            if not self._exact_type_masks:
+                for number, obj in enumerate(self.objects):
+                    mask = self._exact_type_masks.get(obj.type, 0)
+                    self._exact_type_masks[obj.type] = mask | 1 << number
+            known = sum(mask for one, mask in self._exact_type_masks.items() if one.is_subtype_of(kind))
             self._type_masks[kind] = known
+        return known
+
+    def domains(self, operator: str, parameters: Iterable[Variable]) -> list[int]:
+        """Return, for each parameter of an operator, the mask of the objects of its type.
+
+        Results are cached by the operator's text.
+        """
+        known = self._domains.get(operator)
+        if known is None:
+            known = self._domains[operator] = [self.of_type(variable.type) for variable in parameters]
         return known
 
     def matching(

@@ -66,7 +66,10 @@ def join(
             return
         current[variable] = number
         used |= 1 << number
-    yield from _extend(context, constraints, current, used)
+    if UNBOUND in current:
+        yield from _extend(context, constraints, current, used)
+    elif not stop() and all(table.ground((one[:2],), current) & one.allowed for one in constraints):
+        yield tuple(current)
 
 
 class _JoinContext(NamedTuple):

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from needful.core.controllers import Execute
+from needful.core.controllers import Execute, World
 from needful.core.demonstrations import Demonstration, Demonstrations
 from needful.core.model import Vocabulary
-from needful.core.plans import PlanningResult
+from needful.core.plans import AgentResult, PlanningResult
 from needful.core.tasks import Task
 from needful.envs.contract import Environment
 from needful.errors import DemonstrationError, LearningTimeoutError
@@ -100,9 +100,21 @@ class Solver(Protocol):
         """Solve a task; the same seed gives the same result, unless time runs out."""
         ...
 
+    def act(self, task: Task, world: World, seed: int) -> AgentResult:
+        """Solve a task in a world, closed loop: observe the world after each controller.
+
+        Raises `InvalidInputError` if the approach can only plan.
+        """
+        ...
+
 
 class Learned(Protocol):
     """The result of learning: a model or a policy."""
+
+    @property
+    def practised(self) -> tuple[Demonstration, ...]:
+        """The demonstrations that the learner made itself, by solving training tasks in the simulator."""
+        ...
 
     def solver(
         self, environment: Environment, config: PlanningConfig, oracle_samplers: bool = False

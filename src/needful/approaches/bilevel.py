@@ -177,15 +177,12 @@ def with_experiments(
     learns a model from the original demonstrations and the given additional ones.
     """
 
-    def execute_until_deadline(state: State, action: GroundController) -> Execution:
-        deadline.check()
-        return execute(state, action)
-
+    execute = _until(deadline, execute)
     seconds = dict(learned.seconds)
     with timed("experiments", seconds):
-        tested = _examine(learned, execute_until_deadline, config, seed)
+        tested = _examine(learned, execute, config, seed)
         if learn_again is not None and practice_tasks:
-            practice = Practice(practice_tasks, execute_until_deadline, config.practice_executions, seed)
+            practice = Practice(practice_tasks, execute, config.practice_executions, seed)
             tested = _practise(tested, practice, learn_again, config, seed)
         learned, model = tested.learned, tested.examined.model
         doubts = with_false_claims(
@@ -199,8 +196,18 @@ def with_experiments(
         dropped=tested.examined.dropped,
         side_effects=tested.side_effects,
         practised=tested.practised,
-        doubts=doubts,
+        doubts=doubts.after_experiments(),
     )
+
+
+def _until(deadline: Deadline, execute: Execute) -> Execute:
+    """Return a function that executes actions in the simulator until the deadline passes."""
+
+    def execute_until_deadline(state: State, action: GroundController) -> Execution:
+        deadline.check()
+        return execute(state, action)
+
+    return execute_until_deadline
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +276,8 @@ def with_validation(
     """Return the learned model with the result of cross-validation, or the reason why it was skipped.
 
     The model itself is unchanged. `recorded` are the demonstrations that were passed to the approach.
-    Cross-validation is skipped if there is only one demonstration, if it would take more than
+    With `config.experiments`, the operators of each fold are also corrected by experiments, but nothing is
+    practised. Cross-validation is skipped if there is only one demonstration, if it would take more than
     `config.validation_limit` seconds, or if the deadline passes. Its time is added to that of the stage
     `validation`.
     """
@@ -281,8 +289,24 @@ def with_validation(
         reason = f"it would take about {expected:.0f} s, and its limit is {config.validation_limit:g} s"
         return replace(learned, validation_skipped=reason)
 
+    if config.experiments is not None:
+        # The duration of the experiments is not known before.
+        deadline = deadline.at_most(config.validation_limit)
+
     def learn(demonstrations: Sequence[Demonstration]) -> LearnedOperators:
-        return approach.learn_operators(tuple(demonstrations), config.replays, deadline)
+        if config.experiments is None or config.execute is None:
+            return approach.learn_operators(tuple(demonstrations), config.replays, deadline)
+        found = learn_model(
+            learned.model.vocabulary,
+            demonstrations,
+            approach,
+            config.samplers,
+            config.seed,
+            config.replays,
+            deadline,
+        )
+        tested = _examine(found, _until(deadline, config.execute), config.experiments, config.seed)
+        return found.operators.with_operators(tested.examined.model.operators)
 
     seconds, earlier = dict(learned.seconds), learned.seconds["validation"]
     try:

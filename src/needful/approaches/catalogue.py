@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib.util import find_spec
 from types import MappingProxyType
 
 from needful.approaches.base import Approach
@@ -11,7 +12,7 @@ from needful.approaches.bilevel import BilevelApproach
 from needful.approaches.gnn import GnnApproach
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstrations
-from needful.errors import UnknownNameError
+from needful.errors import MissingExtraError, UnknownNameError
 from needful.operator_learning.baselines.cluster_intersect import cluster_and_intersect
 from needful.operator_learning.baselines.loft import loft, loft_with_replays
 from needful.operator_learning.baselines.quantified_search import cluster_and_quantify
@@ -110,7 +111,13 @@ APPROACHES: Mapping[str, Approach] = MappingProxyType({**BILEVEL_APPROACHES, **G
 
 
 def find_approach(name: str) -> Approach:
-    """Return the approach with this name; if there is none, raise an error that suggests similar names."""
+    """Return the approach with this name, to learn with it.
+
+    Raises `UnknownNameError` for an unknown name, and `MissingExtraError` if the approach needs torch and
+    torch is not installed.
+    """
     if name not in APPROACHES:
         raise UnknownNameError("learner", name, APPROACHES)
+    if name in GNN_APPROACHES and find_spec("torch") is None:
+        raise MissingExtraError(f"The learner {name!r}", "torch", "gnn")
     return APPROACHES[name]

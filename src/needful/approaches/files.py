@@ -20,6 +20,7 @@ from needful.storage.model_directory import MODEL_FILE, POLICY_FILE, StoredModel
 
 def load_solver(path: str | Path, environment: Environment, config: PlanningConfig) -> Solver:
     """Load a learned model or policy and return its solver for the tasks of an environment."""
+    config = config.with_horizon(environment.horizon)
     if holds_policy(path):
         return _load_policy_solver(path, environment, config)
     stored = open_model(path)

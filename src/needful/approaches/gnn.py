@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -10,17 +11,18 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from needful.approaches.base import DEFAULTS, LearningConfig, check_demonstrations, learning_summary, timed
-from needful.core.controllers import Execute
+from needful.core.controllers import Execute, World
 from needful.core.deadline import Deadline
 from needful.core.demonstrations import Demonstration, Demonstrations
 from needful.core.model import Vocabulary
-from needful.core.plans import PlanningResult
+from needful.core.plans import AgentResult, PlanningResult
 from needful.core.tasks import Task
 from needful.envs.contract import Environment
+from needful.errors import InvalidInputError, importing_extra
 from needful.planning.bilevel import PlanningConfig
 from needful.planning.budget import Budget
 from needful.policies.graph_policy import GraphPolicy
-from needful.policies.rollout import RolloutLimits
+from needful.policies.rollout import RolloutLimits, follow
 from needful.seeding import rng_for
 from needful.storage.json_fields import JsonValue
 from needful.storage.model_directory import StoredPolicy, save_policy
@@ -58,6 +60,8 @@ class GnnApproach:
         self, vocabulary: Vocabulary, demonstrations: Demonstrations, config: LearningConfig = DEFAULTS
     ) -> LearnedPolicy:
         """Train a policy on demonstrations; they must contain states, not only atoms."""
+        with importing_extra("gnn", f"The learner {self.name!r}"):
+            from needful.policies.training import train_policy  # imports torch, which takes seconds
         deadline = Deadline.after(config.timeout)
         report = config.progress.stage("Training a policy", config.policy.epochs)
 
@@ -68,8 +72,6 @@ class GnnApproach:
         demonstrations = tuple(demonstrations)
         check_demonstrations(vocabulary, demonstrations)
         seconds: dict[str, float] = {}
-        from needful.policies.training import train_policy  # imported here, because it loads torch
-
         with timed("policy", seconds):
             policy = train_policy(vocabulary, demonstrations, config.policy, config.seed, on_epoch)
         provenance: dict[str, JsonValue] = {
@@ -105,8 +107,29 @@ class PolicySolver:
 
     def solve(self, task: Task, seed: int) -> PlanningResult:
         """Solve a task: execute the actions that the policy chooses, from the task's initial state on."""
-        limits = RolloutLimits(self.config.horizon, Budget.seconds(self.config.timeout).expired)
+        limits = RolloutLimits(self.config.action_limit, Budget.seconds(self.config.timeout).expired)
         return self.kind.roll_out(self.policy, task, self.execute, limits, rng_for(seed, "policy"))
+
+    def act(self, task: Task, world: World, seed: int) -> AgentResult:
+        """Solve a task: in each observed state, execute the action that the policy chooses."""
+        if self.kind.roll_out is not follow:
+            raise InvalidInputError(
+                f"{self.approach!r} plans whole rollouts, so it cannot act closed loop. "
+                "Use --execute open-loop, or the learner gnn-model-free."
+            )
+        limits = RolloutLimits(self.config.action_limit, Budget.seconds(self.config.timeout).expired)
+        start, observed = time.monotonic(), Task(world.observe(), task.goal)
+        result = follow(
+            self.policy, observed, lambda state, action: world.act(action), limits, rng_for(seed, "policy")
+        )
+        return AgentResult(
+            result.outcome,
+            result.actions,
+            result.states,
+            seconds=time.monotonic() - start,
+            failure=result.failure,
+            statistics=result.statistics,
+        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -127,6 +150,11 @@ class LearnedPolicy:
         """The number of demonstrated steps."""
         return sum(map(len, self.demonstrations))
 
+    @property
+    def practised(self) -> tuple[Demonstration, ...]:
+        """No demonstrations, because a policy does not practise."""
+        return ()
+
     def solver(
         self, environment: Environment, config: PlanningConfig, oracle_samplers: bool = False
     ) -> PolicySolver:
@@ -134,6 +162,7 @@ class LearnedPolicy:
 
         `oracle_samplers` is ignored, because a policy has no samplers.
         """
+        config = config.with_horizon(environment.horizon)
         return PolicySolver(self.policy, self.approach, environment.execute, config)
 
     def save(self, path: str | Path, domain: str | None = None, force: bool = False) -> None:

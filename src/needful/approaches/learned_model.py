@@ -16,12 +16,12 @@ import numpy as np
 
 from needful.approaches.base import learning_summary
 from needful.core.atoms import LiftedAtom
-from needful.core.controllers import Execute
+from needful.core.controllers import Execute, World
 from needful.core.demonstrations import Demonstration
 from needful.core.model import PlanningModel, Sampler
 from needful.core.objects import Object, Variable
 from needful.core.operators import Operator
-from needful.core.plans import PlanningResult
+from needful.core.plans import AgentResult, PlanningResult
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import Environment
@@ -32,6 +32,7 @@ from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts, list_doub
 from needful.operator_learning.explanation import TransitionEvidence
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.side_effects import SideEffect
+from needful.planning.agent import Agent, AgentConfig
 from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.pddl.writer import write_pddl
 from needful.storage.evidence import (
@@ -72,6 +73,10 @@ class BilevelSolver:
     def solve(self, task: Task, seed: int) -> PlanningResult:
         """Search for abstract plans and refine them."""
         return plan(task, self.model, self.execute, self.config, seed)
+
+    def act(self, task: Task, world: World, seed: int) -> AgentResult:
+        """Plan, execute one controller, observe, and go on or change the plan."""
+        return Agent(self.model, self.execute, AgentConfig(self.config)).run(task, world, seed)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -122,6 +127,7 @@ class LearnedModel:
         model = self.model
         if oracle_samplers:
             model = with_oracle_samplers(model, environment.oracle_model())
+        config = config.with_horizon(environment.horizon)
         return BilevelSolver(model, environment.execute, config, self.approach)
 
     def save(self, path: str | Path, domain: str | None = None, force: bool = False) -> None:
@@ -156,7 +162,9 @@ class LearnedModel:
 
     def all_doubts(self) -> tuple[Doubt, ...]:
         """Return the doubts in the order in which to list them, those of cross-validation included."""
-        found = () if self.validation is None else validation_doubts(self.validation, self.doubts)
+        found: tuple[Doubt, ...] = ()
+        if self.validation is not None:
+            found = validation_doubts(self.validation, self.doubts, "experiments" not in self.seconds)
         return tuple(sorted((*self.doubts.items, *found), key=lambda one: one.rank))
 
     def summary(self) -> dict[str, Any]:

@@ -22,6 +22,8 @@ from needful.errors import NeedfulError, OutputExistsError, UnknownNameError
 FAILED = 1
 WRONG_USAGE = 2
 INTERRUPTED = 130
+# A description of a plan lists at most this many suspected operators.
+MAX_SUSPECTS = 10
 
 P = ParamSpec("P")
 
@@ -142,7 +144,17 @@ def describe_evaluation(summary: Mapping[str, Any]) -> str:
         for outcome, count in summary["failures"].items()
         if count
     ]
+    if "execution" in summary:
+        lines.append(_describe_execution(summary["execution"]))
     return "\n".join(lines)
+
+
+def _describe_execution(execution: Mapping[str, Any]) -> str:
+    rates = ("skill_failures", "observation_noise", "parameter_noise")
+    listed = ", ".join(f"{rate.replace('_', ' ')} {execution[rate]:g}" for rate in rates if execution[rate])
+    world = f" ({listed})" if listed else ""
+    counts = f"{execution['controllers_mean']:.1f} controllers and {execution['replans_mean']:.1f} replans"
+    return f"Executed {execution['mode'].replace('-', ' ')}{world}: {counts} per task on average."
 
 
 def describe_plan(result: PlanningResult) -> str:
@@ -162,7 +174,17 @@ def describe_plan(result: PlanningResult) -> str:
         f"Abstract plans: {statistics.abstract_plans}, expanded nodes: {statistics.nodes_expanded}, "
         f"samples: {statistics.samples}."
     )
+    lines += _describe_suspects(result)
     return "\n".join([*lines, _conclusion(result)])
+
+
+def _describe_suspects(result: PlanningResult) -> list[str]:
+    """Return a line for each suspected ground operator, after a heading."""
+    if not result.suspects:
+        return []
+    shown = [f"  {suspect}" for suspect in result.suspects[:MAX_SUSPECTS]]
+    hidden = len(result.suspects) - len(shown)
+    return ["Suspected operators, avoided in later plans:", *shown, *([f"  and {hidden} more"] * bool(hidden))]
 
 
 def _describe_rollout(result: PlanningResult) -> str:

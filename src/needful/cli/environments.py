@@ -12,10 +12,12 @@ from types import ModuleType
 
 import typer
 
+from needful.core.demonstrations import Demonstration
 from needful.envs.catalogue import check_name, make_environment
 from needful.envs.contract import Environment
 from needful.envs.findings import Findings, error_location
-from needful.errors import InvalidInputError, NeedfulError, UnknownNameError
+from needful.errors import DemonstrationError, InvalidInputError, NeedfulError, UnknownNameError
+from needful.storage.demonstrations import read_demonstrations
 
 IMPORT_REMEDY = "Make the module importable."
 MODULE_SEARCH_HINT = (
@@ -132,6 +134,15 @@ def chosen_environment(reference: str) -> Iterator[Environment]:
         assert environment is not None
         with _explaining_failures(reference):
             yield environment
+
+
+def demonstrations_for(environment: Environment, file: Path) -> tuple[Demonstration, ...]:
+    """Read the demonstrations that the option --demonstrations names; raise if they do not fit."""
+    data = read_demonstrations(file)
+    try:
+        return data.bound_to(environment.vocabulary).demonstrations
+    except DemonstrationError as error:
+        raise DemonstrationError(f"{file} does not fit the domain {environment.name!r}. {error}") from error
 
 
 @contextmanager

@@ -5,16 +5,19 @@ from __future__ import annotations
 import sys
 from contextlib import redirect_stdout
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from needful.cli import console
-from needful.cli.environments import custom_environment
-from needful.cli.options import AsJson, Seed, Timeout
+from needful.cli.environments import custom_environment, demonstrations_for
+from needful.cli.options import AsJson, Recorded, Seed, Timeout
+from needful.core.demonstrations import Demonstration
+from needful.core.model import Vocabulary
 from needful.core.plans import PlanningResult
 from needful.core.tasks import Task
-from needful.demos.collect import OracleDemonstrator
+from needful.demos.collect import make_demonstrator
 from needful.envs.catalogue import CATALOGUE, CatalogueEntry, Sizes, make_environment
 from needful.envs.checker import check_environment
 from needful.envs.contract import Environment, Split
@@ -40,15 +43,19 @@ def envs(as_json: AsJson = False) -> None:
             f"objects: {row['objects']['train']} in training tasks, {row['objects']['test']} in test tasks"
         )
         if not CATALOGUE[name].installed:
-            console.print_result(f"  to install, run in the checkout: {install_command(row['extra'])}")
+            console.print_result(f"  to install: {install_command(row['extra'])}")
 
 
 def _row(name: str, entry: CatalogueEntry) -> dict[str, Any]:
-    row = asdict(entry.sizes or _sizes(name)) | {"description": entry.description}
+    row = asdict(domain_sizes(name)) | {"description": entry.description}
     return row if entry.extra is None else row | {"extra": entry.extra}
 
 
-def _sizes(name: str) -> Sizes:
+def domain_sizes(name: str) -> Sizes:
+    """Return the sizes of a domain; object counts are those of some sampled tasks."""
+    known = CATALOGUE[name].sizes
+    if known is not None:
+        return known
     environment = make_environment(name)
     vocabulary = environment.vocabulary
     objects = {
@@ -71,6 +78,7 @@ def check_env(
             help="Module or Python file, and a class in it that derives from Environment.",
         ),
     ],
+    demonstrations: Recorded = None,
     tasks: Annotated[int, typer.Option("--tasks", min=1, help="Number of tasks per split to check.")] = 3,
     seed: Seed = 0,
     timeout: Timeout = 10.0,
@@ -78,31 +86,54 @@ def check_env(
 ) -> None:
     """Check an environment against the contract; exit code 1 if there are findings.
 
-    Each finding has a location, a problem and a remedy.
+    Each finding has a location, a problem and a remedy. Recorded demonstrations are replayed.
     """
     # Print the environment's own output on stderr, so that it does not mix with the findings on stdout.
     with console.progress_bars() as progress, redirect_stdout(sys.stderr):
         progress.stage("Checking")
-        found = _check(environment, tasks, seed, PlanningConfig(timeout=timeout))
+        found, notes = _check(environment, demonstrations, tasks, seed, PlanningConfig(timeout=timeout))
     if as_json:
         console.print_json(
-            {"environment": environment, "findings": [_as_json(finding) for finding in found]}
+            {
+                "environment": environment,
+                "findings": [_as_json(finding) for finding in found],
+                **({"notes": notes} if notes else {}),
+            }
         )
     else:
+        for note in notes:
+            console.print_result(note)
         console.print_result(_describe(environment, found))
     if found:
         raise typer.Exit(console.FAILED)
 
 
-def _check(reference: str, tasks: int, seed: int, config: PlanningConfig) -> tuple[Finding, ...]:
+def _check(
+    reference: str, recorded: Path | None, tasks: int, seed: int, config: PlanningConfig
+) -> tuple[tuple[Finding, ...], list[str]]:
+    """Return the findings about an environment, and notes: observations that are no problems."""
+
     def solve(environment: Environment, task: Task) -> PlanningResult:
-        return OracleDemonstrator(environment, config).demonstrate(task, seed)
+        return make_demonstrator(environment, config).demonstrate(task, seed)
 
     loading = Findings()
     with custom_environment(reference, loading) as environment:
         if environment is None:
-            return loading.all()
-        return check_environment(environment, seed, tasks=tasks, solve=solve)
+            return loading.all(), []
+        demonstrations: tuple[Demonstration, ...] = ()
+        # `check_environment` reports an invalid vocabulary.
+        if recorded is not None and isinstance(getattr(environment, "vocabulary", None), Vocabulary):
+            demonstrations = demonstrations_for(environment, recorded)
+        notes: list[str] = []
+        found = check_environment(
+            environment,
+            seed,
+            tasks=tasks,
+            solve=solve,
+            demonstrations=demonstrations,
+            on_note=notes.append,
+        )
+        return found, notes
 
 
 def _as_json(finding: Finding) -> dict[str, str]:

@@ -12,6 +12,7 @@ import typer
 from needful.approaches.files import load_solver, model_digest, model_directory
 from needful.cli import console, options
 from needful.cli.environments import chosen_environment
+from needful.evaluation.execution import OPEN_LOOP, TaskExecution, execution_summary
 from needful.evaluation.pipeline import solve_tasks
 from needful.evaluation.records import evaluation_summary, run_identity
 from needful.evaluation.run_folder import RunFolder
@@ -25,8 +26,14 @@ def evaluate_model(
     tasks: options.Tasks = 50,
     seed: options.Seed = 0,
     timeout: options.Timeout = 10.0,
+    horizon: options.Horizon = None,
+    samples_per_step: options.SamplesPerStep = 10,
     abstract_plans: options.AbstractPlans = 8,
     planner: options.PlannerName = DEFAULT_PLANNER,
+    execute: options.Execute = OPEN_LOOP,
+    skill_failures: options.SkillFailures = 0.0,
+    observation_noise: options.ObservationNoise = 0.0,
+    parameter_noise: options.ParameterNoise = 0.0,
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder for summary, records and plans.")
     ] = None,
@@ -37,15 +44,21 @@ def evaluate_model(
 
     Records, one per task, are written with --out and printed with --json.
     """
-    planning = options.planning_config(timeout, abstract_plans, planner)
+    planning = options.planning_config(timeout, abstract_plans, planner, samples_per_step, horizon)
+    execution = options.execution_config(execute, skill_failures, observation_noise, parameter_noise)
     with chosen_environment(domain) as environment, console.progress_bars() as progress:
+        planning = planning.with_horizon(environment.horizon)
         solver = load_solver(model, environment, planning)
-        identity = run_identity(environment.name, solver.approach, seed, planning, model_digest(model))
+        settings = (planning, model_digest(model), *((execution,) if execution else ()))
+        identity = run_identity(environment.name, solver.approach, seed, *settings)
+        in_world = None
+        if execution:
+            in_world = TaskExecution.of(solver, environment, execution, planning.horizon)
         if out is not None:
             console.check_paths_disjoint(model_directory(model), out)
         with nullcontext() if out is None else RunFolder.replacing(out, force) as folder:
             evaluation = solve_tasks(
-                solver.solve, environment, tasks, planning.horizon, identity, folder, progress
+                solver.solve, environment, tasks, planning.horizon, identity, folder, progress, in_world
             )
             summary = {
                 "domain": environment.name,
@@ -53,6 +66,7 @@ def evaluate_model(
                 "seed": seed,
                 "operators": solver.operator_count,
                 **evaluation_summary(evaluation.records),
+                **execution_summary(execution, evaluation.records),
             }
             if folder is not None:
                 folder.save_summary(summary)

@@ -11,6 +11,7 @@ from needful.approaches.files import dropped_preconditions, model_directory, ope
 from needful.cli import console
 from needful.cli.options import AsJson, ModelPath
 from needful.core.atoms import LiftedAtom
+from needful.core.objects import counted
 from needful.core.operators import DeletePattern, Operator
 from needful.errors import UnknownNameError
 from needful.operator_learning.doubts import MAX_LISTED_DOUBTS, Doubt, list_doubts
@@ -150,7 +151,8 @@ def explain(
 def _lines(explained: OperatorExplanation) -> Iterable[str]:
     yield str(explained.operator)
     total = explained.transitions
-    yield f"  learned from {total} transitions in {explained.demonstrations} demonstrations"
+    demonstrations = counted(range(explained.demonstrations), "demonstration")
+    yield f"  learned from {counted(range(total), 'transition')} in {demonstrations}"
     for atom in sorted(explained.operator.preconditions - explained.operator.keep_effects):
         yield f"  needs {atom}: held before all {total}"
     for atom in sorted(explained.operator.negative_preconditions):
@@ -166,7 +168,9 @@ def _lines(explained: OperatorExplanation) -> Iterable[str]:
             yield f"  {verb} {part}: {what} in {reason.count} of {total}"
             if reason.first is not None:
                 yield f"      first: {reason.first}"
-    left_out = ", ".join(f"{name} ({count} atoms)" for name, count in explained.not_predicted.items())
+    left_out = ", ".join(
+        f"{name} ({counted(range(count), 'atom')})" for name, count in explained.not_predicted.items()
+    )
     yield f"  became true but is not predicted, because it was not necessary: {left_out or 'nothing'}"
 
 

@@ -11,7 +11,9 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 import typer
 
 from needful.approaches.catalogue import APPROACHES
+from needful.envs.disturbances import Disturbances
 from needful.errors import UnknownNameError
+from needful.evaluation.execution import CLOSED_LOOP, OPEN_LOOP, ExecutionConfig
 from needful.planning.bilevel import PlanningConfig
 from needful.planning.planners import make_planner, planner_names
 
@@ -57,9 +59,31 @@ def enum_member(kind: type[Member], what: str, name: str) -> Member:
     return members[name]
 
 
-def planning_config(timeout: float, abstract_plans: int, planner: str) -> PlanningConfig:
-    """Return the settings of planning from the options --timeout, --abstract-plans and --planner."""
-    return PlanningConfig(timeout=timeout, max_abstract_plans=abstract_plans, planner=make_planner(planner))
+def planning_config(
+    timeout: float,
+    abstract_plans: int,
+    planner: str,
+    samples_per_step: int = 10,
+    horizon: int | None = None,
+) -> PlanningConfig:
+    """Return the settings of planning from the options with these names."""
+    return PlanningConfig(
+        timeout=timeout,
+        max_abstract_plans=abstract_plans,
+        samples_per_step=samples_per_step,
+        horizon=horizon,
+        planner=make_planner(planner),
+    )
+
+
+def execution_config(
+    execute: str, skill_failures: float, observation_noise: float, parameter_noise: float
+) -> ExecutionConfig:
+    """Return how plans are executed, from --execute and the options for failing skills and noise."""
+    if execute not in (OPEN_LOOP, CLOSED_LOOP):
+        raise UnknownNameError("kind of execution", execute, (OPEN_LOOP, CLOSED_LOOP))
+    disturbances = Disturbances(skill_failures, observation_noise, parameter_noise)
+    return ExecutionConfig(execute == CLOSED_LOOP, disturbances)
 
 
 Domain: TypeAlias = Annotated[
@@ -88,8 +112,52 @@ LearningTimeout: TypeAlias = Annotated[
 AbstractPlans: TypeAlias = Annotated[
     int, typer.Option("--abstract-plans", min=1, help="Maximum number of abstract plans per task.")
 ]
+SamplesPerStep: TypeAlias = Annotated[
+    int,
+    typer.Option("--samples-per-step", min=1, help="Maximum number of parameters to try for each step."),
+]
+Horizon: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--horizon", min=1, help="Maximum number of low-level actions; by default the domain's horizon."
+    ),
+]
+Recorded: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--demonstrations", metavar="FILE", help="Recorded demonstrations: a needful-demos file."),
+]
 PlannerName: TypeAlias = Annotated[
     str, typer.Option("--planner", help=f"Planner that finds abstract plans: {', '.join(planner_names())}.")
+]
+Execute: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--execute",
+        metavar=f"{OPEN_LOOP}|{CLOSED_LOOP}",
+        help="Execute the whole plan (open-loop), or observe after each controller (closed-loop).",
+    ),
+]
+SkillFailures: TypeAlias = Annotated[
+    float,
+    typer.Option("--skill-failures", min=0.0, max=1.0, help="Probability that a controller fails."),
+]
+ObservationNoise: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        "--observation-noise",
+        min=0.0,
+        max=1.0,
+        help="Standard deviation of observed features, as a share of each feature's range.",
+    ),
+]
+ParameterNoise: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        "--parameter-noise",
+        min=0.0,
+        max=1.0,
+        help="Standard deviation of executed parameters, as a share of each parameter's bounds.",
+    ),
 ]
 Force: TypeAlias = Annotated[
     bool, typer.Option("--force", help="Replace an earlier output of this command, and nothing else.")

@@ -111,6 +111,8 @@ def plan_task(
     task: Annotated[int, typer.Option("--task", min=0, help="Index of the test task.")] = 0,
     seed: options.Seed = 0,
     timeout: options.Timeout = 10.0,
+    horizon: options.Horizon = None,
+    samples_per_step: options.SamplesPerStep = 10,
     abstract_plans: options.AbstractPlans = 8,
     planner: options.PlannerName = DEFAULT_PLANNER,
     picture: PictureFile = None,
@@ -122,7 +124,7 @@ def plan_task(
 ) -> None:
     """Solve one test task and show each step, or the reason for the failure (exit code 1)."""
     drawings = PlanDrawings(picture, gif, mp4, page)
-    config = options.planning_config(timeout, abstract_plans, planner)
+    config = options.planning_config(timeout, abstract_plans, planner, samples_per_step, horizon)
     result = None
     try:
         with chosen_environment(domain) as environment:
@@ -168,4 +170,8 @@ def _as_json(result: PlanningResult) -> dict[str, Any]:
         "subgoals": [sorted(map(str, subgoal)) for subgoal in result.subgoals],
         "failure": None if result.solved else console.describe_failure(result),
         "missing": [str(atom) for atom in result.failure.missing] if result.failure else [],
+        "suspects": [
+            {"operator": str(one.operator), "missing": list(map(str, one.missing)), "tries": one.tries}
+            for one in result.suspects
+        ],
     }

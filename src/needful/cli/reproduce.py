@@ -17,7 +17,14 @@ from rich.live import Live
 from rich.table import Column, Table
 
 from needful.cli import console
-from needful.cli.options import AsJson, LearningTimeout, PlannerName, seconds_option
+from needful.cli.options import (
+    AsJson,
+    Horizon,
+    LearningTimeout,
+    PlannerName,
+    SamplesPerStep,
+    seconds_option,
+)
 from needful.envs.catalogue import make_environment
 from needful.errors import InvalidInputError, NeedfulError
 from needful.paper.domains import ANALYTIC, HOUSEHOLD
@@ -180,6 +187,8 @@ def reproduce(
     tasks: Tasks = None,
     timeout: Timeout = None,
     learning_timeout: LearningTimeout = None,
+    horizon: Horizon = None,
+    samples_per_step: SamplesPerStep = 10,
     planner: PlannerName = DEFAULT_PLANNER,
     jobs: Processes = 2,
     executor: ExecutorOption = ExecutorName.PROCESS,
@@ -193,7 +202,16 @@ def reproduce(
     Finished jobs are kept: repeat the command to resume an interrupted sweep.
     """
     settings = SweepSettings(
-        _domains(domains), _names(learners), seeds, demos, tasks, timeout, learning_timeout, planner
+        _domains(domains),
+        _names(learners),
+        seeds,
+        demos,
+        tasks,
+        timeout,
+        learning_timeout,
+        planner,
+        samples_per_step,
+        horizon,
     )
     requested = RequestedOutputs.of(table or (), figure or ())
     wanted = _jobs(requested, settings)

@@ -11,9 +11,10 @@ from typing import Annotated, TypeAlias
 import typer
 
 from needful.cli import console, options
-from needful.cli.environments import chosen_environment
+from needful.cli.environments import chosen_environment, demonstrations_for
 from needful.cli.report import write_page
 from needful.envs.contract import Environment
+from needful.evaluation.execution import OPEN_LOOP
 from needful.evaluation.pipeline import Evaluation, RunConfig, RunResult, run
 from needful.evaluation.run_folder import RunFolder
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
@@ -22,6 +23,7 @@ from needful.reports.page.recorded_run import read_run
 from needful.storage.outputs import write_bytes
 
 PAGE_FILE = "report.html"
+DEFAULT_DEMOS = 50
 
 
 class SamplerSource(Enum):
@@ -31,6 +33,12 @@ class SamplerSource(Enum):
     ORACLE = "oracle"
 
 
+Demos: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--demos", min=1, help=f"Number of training tasks to demonstrate; by default {DEFAULT_DEMOS}."
+    ),
+]
 Experiments: TypeAlias = Annotated[
     bool, typer.Option("--experiments", help="Correct operators by experiments in the simulator.")
 ]
@@ -51,24 +59,36 @@ Out: TypeAlias = Annotated[
 def run_domain(
     domain: options.Domain,
     learner: options.LearnerName = "necessary",
-    demos: options.Demos = 50,
+    demos: Demos = None,
+    demonstrations: options.Recorded = None,
     tasks: options.Tasks = 50,
     seed: options.Seed = 0,
     timeout: options.Timeout = 10.0,
     learning_timeout: options.LearningTimeout = None,
+    horizon: options.Horizon = None,
+    samples_per_step: options.SamplesPerStep = 10,
     abstract_plans: options.AbstractPlans = 8,
     planner: options.PlannerName = DEFAULT_PLANNER,
     experiments: Experiments = False,
     samplers: Samplers = SamplerSource.LEARNED.value,
+    execute: options.Execute = OPEN_LOOP,
+    skill_failures: options.SkillFailures = 0.0,
+    observation_noise: options.ObservationNoise = 0.0,
+    parameter_noise: options.ParameterNoise = 0.0,
     out: Out = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Collect demonstrations, learn a model, print it, and solve unseen tasks with it."""
-    planning = options.planning_config(timeout, abstract_plans, planner)
+    if demos is not None and demonstrations is not None:
+        raise typer.BadParameter(
+            "counts tasks to demonstrate, but --demonstrations gives recorded ones. Leave one of them out.",
+            param_hint="--demos",
+        )
+    planning = options.planning_config(timeout, abstract_plans, planner, samples_per_step, horizon)
     config = RunConfig(
         learner,
-        demos,
+        DEFAULT_DEMOS if demos is None else demos,
         tasks,
         seed,
         planning,
@@ -77,11 +97,13 @@ def run_domain(
         is SamplerSource.ORACLE,
         learning_timeout=learning_timeout,
         validation_folds=options.VALIDATION_FOLDS,
+        execution=options.execution_config(execute, skill_failures, observation_noise, parameter_noise),
     )
     with chosen_environment(domain) as environment, console.progress_bars() as progress:
         path = out or _new_folder(f"{environment.name}-{learner}-seed{seed}")
+        recorded = None if demonstrations is None else demonstrations_for(environment, demonstrations)
         with RunFolder.replacing(path, force) as folder:
-            result = run(environment, config, folder, progress)
+            result = run(environment, config, folder, progress, recorded)
             progress.stage("Drawing")
             picture = draw_example(environment, result.evaluation, folder)
             progress.stage("Writing the report")
@@ -93,7 +115,7 @@ def run_domain(
     if as_json:
         console.print_json({**result.summary, "out": str(path)})
     else:
-        _describe(result, path, picture)
+        _describe(result, path, picture, demonstrations)
     if result.learned is None:
         console.print_stderr(
             f"error: Learning exceeded its time limit of {learning_timeout:g} s. "
@@ -102,9 +124,12 @@ def run_domain(
         raise typer.Exit(console.FAILED)
 
 
-def _describe(result: RunResult, path: Path, picture: Path | None) -> None:
-    seconds = result.summary["seconds"]["collect"]
-    console.print_result(f"Collected {result.summary['demos']} demonstrations in {seconds:.2f} s.")
+def _describe(result: RunResult, path: Path, picture: Path | None, recorded: Path | None) -> None:
+    count, seconds = result.summary["demos"], result.summary["seconds"]["collect"]
+    if recorded is None:
+        console.print_result(f"Collected {count} demonstrations in {seconds:.2f} s.")
+    else:
+        console.print_result(f"Read {count} demonstrations from {recorded}.")
     if result.learned is not None:
         console.print_result(result.learned.describe())
     console.print_result(console.describe_evaluation(result.summary))

@@ -190,3 +190,15 @@ class Execution:
 
 
 Execute: TypeAlias = Callable[[State, GroundController], Execution]
+
+
+class World(Protocol):
+    """The world in which an agent acts: a robot, or a simulation of one."""
+
+    def observe(self) -> State:
+        """Return a reading of the current state; readings may be noisy."""
+        ...
+
+    def act(self, action: GroundController) -> Execution:
+        """Execute a controller; the result contains a reading of the state after it."""
+        ...

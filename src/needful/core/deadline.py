@@ -38,6 +38,11 @@ class Deadline:
             raise InvalidInputError(f"A time limit must be more than 0 seconds, got {seconds}.")
         return cls(seconds, clock() + seconds, clock)
 
+    def at_most(self, seconds: float) -> Deadline:
+        """Return this deadline, or the deadline `seconds` from now if that is earlier."""
+        at = self.clock() + seconds
+        return Deadline(seconds, at, self.clock) if at < self.at else self
+
     def with_check_limit(self, count: int) -> Deadline:
         """Return a deadline that passes when this one does, or after `count` calls of its own `check`.
 

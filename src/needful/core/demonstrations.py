@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from needful.core.atoms import AbstractState, GroundAtom
-from needful.core.controllers import GroundController
-from needful.core.objects import Object, counted, short_repr
+from needful.core.atoms import AbstractState, GroundAtom, Predicate
+from needful.core.controllers import Controller, GroundController
+from needful.core.objects import Object, Type, counted, short_repr
 from needful.core.state import State
 from needful.errors import DemonstrationError
 
@@ -108,3 +108,22 @@ class Demonstration:
 
 
 Demonstrations: TypeAlias = Sequence[Demonstration]
+
+
+def check_declarations(demonstrations: Demonstrations) -> None:
+    """Raise if two types, predicates or controllers of demonstrations have the same name, but differ."""
+    declared: dict[tuple[str, str], tuple[int, object]] = {}
+    for number, one in enumerate(demonstrations):
+        kinds: dict[str, Iterable[Type | Predicate | Controller]] = {
+            "type": {obj.type for obj in one.objects},
+            "predicate": {atom.predicate for atom in frozenset[GroundAtom]().union(*one.abstract_states)},
+            "controller": {action.controller for action in one.actions},
+        }
+        for kind, items in kinds.items():
+            for item in sorted(items, key=repr):
+                first, other = declared.setdefault((kind, item.name), (number, item))
+                if other != item:
+                    raise DemonstrationError(
+                        f"Demonstration {first} uses {other!r} and demonstration {number} uses {item!r}, "
+                        "which have the same name. Rename one of them."
+                    )

@@ -1,4 +1,4 @@
-"""Abstract plans, their necessary atoms, and planning results."""
+"""Abstract plans, their necessary atoms, and the results of planning and of acting."""
 
 from __future__ import annotations
 
@@ -71,6 +71,30 @@ class Failure:
         return short_repr(self, f"step {self.step}", self.outcome.value, missing, repr(self.detail))
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Suspect:
+    """A ground operator that may be false: its controller ran, but its step never reached the subgoal.
+
+    Attributes:
+        operator: the ground operator.
+        missing: the subgoal atoms that did not hold after any of the tries. Empty if each try missed
+            other atoms, or if the simulator reported failures.
+        tries: the number of tries.
+    """
+
+    operator: GroundOperator
+    missing: tuple[GroundAtom, ...]
+    tries: int
+
+    def __str__(self) -> str:
+        tries = "1 try" if self.tries == 1 else f"{self.tries} tries"
+        missed = ", ".join(map(str, self.missing)) or "its subgoal"
+        return f"{self.operator} missed {missed} in {tries}"
+
+    def __repr__(self) -> str:
+        return short_repr(self, str(self))
+
+
 @dataclass(slots=True)
 class SearchStatistics:
     """Counters and times of planning for one task, summed over all restarts of the search."""
@@ -99,6 +123,8 @@ class PlanningResult:
         failure: where and why the attempt with the most progress failed; None if the task was solved or
             no abstract plan was found.
         statistics: counters and times of the search.
+        suspects: the ground operators that failed in every try although their controllers ran, in the order
+            of discovery. The search avoided them in later plans if it could.
     """
 
     outcome: Outcome
@@ -108,6 +134,7 @@ class PlanningResult:
     subgoals: tuple[AbstractState, ...] = ()
     failure: Failure | None = None
     statistics: SearchStatistics = field(default_factory=SearchStatistics)
+    suspects: tuple[Suspect, ...] = ()
 
     def __repr__(self) -> str:
         steps, actions = counted(self.abstract_plan, "abstract step"), counted(self.actions, "action")
@@ -129,3 +156,81 @@ class PlanningResult:
         If there are no subgoals, as for a policy, return the goal once for each simulated state.
         """
         return self.subgoals or (goal,) * len(self.states)
+
+
+class Decision(Enum):
+    """What the agent decides after an observation."""
+
+    PLAN = "plan"
+    CONTINUE = "continue"
+    JUMP_AHEAD = "jump_ahead"
+    RETRY = "retry"
+    RESAMPLE = "resample"
+    REPAIR = "repair"
+    REPLAN = "replan"
+    FINISH = "finish"
+    GIVE_UP = "give_up"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentEvent:
+    """A decision of the agent.
+
+    Attributes:
+        step: how many controllers were executed before the decision.
+        executed: the controller that was executed last; None before the first one.
+        decision: what the agent decided.
+        reason: the reason in words.
+        missing: the atoms that the plan expected at this point and that did not hold.
+    """
+
+    step: int
+    executed: GroundController | None
+    decision: Decision
+    reason: str
+    missing: tuple[GroundAtom, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.step}. {self.decision.value.replace('_', ' ')}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AgentResult:
+    """The result of one task.
+
+    Attributes:
+        outcome: `SOLVED` if the goal holds in the last observation, else why the agent gave up.
+        actions: the executed controllers.
+        states: the first observation, and the observation after each controller.
+        steps: the ground operator that each executed controller belongs to; empty for policies.
+        events: all decisions in order; empty for policies.
+        replans: how many times the agent planned from scratch after the first plan.
+        seconds: the time in which the agent planned and decided; the time of the world does not count.
+        failure: why the agent gave up; None if the outcome is `SOLVED`.
+        statistics: counters and times of all planning for the task.
+    """
+
+    outcome: Outcome
+    actions: tuple[GroundController, ...]
+    states: tuple[State, ...]
+    steps: AbstractPlan = ()
+    events: tuple[AgentEvent, ...] = ()
+    replans: int = 0
+    seconds: float = 0.0
+    failure: Failure | None = None
+    statistics: SearchStatistics = field(default_factory=SearchStatistics)
+
+    def __repr__(self) -> str:
+        replans = f"{self.replans} replan{'' if self.replans == 1 else 's'}"
+        return short_repr(self, self.outcome.value, counted(self.actions, "action"), replans)
+
+    @property
+    def solved(self) -> bool:
+        """Whether the goal holds in the last observation."""
+        return self.outcome is Outcome.SOLVED
+
+    def to_planning_result(self) -> PlanningResult:
+        """Return the executed actions as a planning result, without an abstract plan."""
+        return PlanningResult(
+            self.outcome, (), self.actions, self.states, (), self.failure, self.statistics
+        )

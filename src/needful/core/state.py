@@ -4,11 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from needful.core.objects import Object, Type, counted, short_repr
 from needful.errors import InvalidInputError, UnknownNameError
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureDifference:
+    """How much a feature of an object differs between two states."""
+
+    obj: Object
+    feature: str
+    size: float
+
+    def __str__(self) -> str:
+        return f"{self.obj.name}.{self.feature} by {self.size:.3g}"
+
+    @property
+    def sufficient_tolerance(self) -> str:
+        """The size, rounded up to two digits."""
+        unit = 10.0 ** (math.floor(math.log10(self.size)) - 1)
+        return f"{math.ceil(self.size / unit) * unit:.2g}"
 
 
 class State:
@@ -111,6 +130,15 @@ class State:
             for obj in self.objects
             for a, b in zip(self._vectors[obj], other._vectors[obj], strict=True)
         )
+
+    def largest_difference(self, other: State) -> FeatureDifference | None:
+        """Return the feature that differs most from another state with the same objects; None if equal."""
+        largest: FeatureDifference | None = None
+        for obj in self.objects:
+            for feature, a, b in zip(obj.type.features, self[obj], other[obj], strict=True):
+                if abs(a - b) > (0.0 if largest is None else largest.size):
+                    largest = FeatureDifference(obj, feature, abs(a - b))
+        return largest
 
     def _with_vectors(self, vectors: dict[Object, tuple[float, ...]]) -> State:
         state = State.__new__(State)

@@ -1,6 +1,7 @@
 """Collect demonstrations of training tasks, and replays of random actions.
 
-The oracle demonstrator plans with the hand-written operators and samplers of a domain.
+The oracle demonstrator plans with the hand-written operators and samplers of a domain. The scripted
+demonstrator executes the domain's scripted policy.
 
 Demonstrations execute a controller only where it helps to reach the goal. Replays also execute it in other
 states. A replay is a record of one random action, executed in a state of a demonstration: a `Demonstration`
@@ -10,7 +11,7 @@ with one action and an empty goal.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Protocol
@@ -23,11 +24,11 @@ from needful.core.demonstrations import Demonstration
 from needful.core.model import PlanningModel
 from needful.core.objects import InjectiveTuples, counted, short_repr
 from needful.core.operators import GroundOperator
-from needful.core.plans import Outcome, PlanningResult
+from needful.core.plans import Failure, Outcome, PlanningResult
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import Environment, Split
-from needful.errors import DemonstrationError
+from needful.errors import DemonstrationError, InvalidInputError, NotProvidedError, UnknownNameError
 from needful.planning.bilevel import PlanningConfig, plan
 from needful.seeding import rng_for, seed_for
 
@@ -104,10 +105,116 @@ class OracleDemonstrator:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", self.environment.oracle_model())
+        object.__setattr__(self, "config", self.config.with_horizon(self.environment.horizon))
 
     def demonstrate(self, task: Task, seed: int) -> PlanningResult:
         """Return the result of planning for the task with the oracle model."""
         return plan(task, self.model, self.environment.execute, self.config, seed)
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedDemonstrator:
+    """Solves tasks of an environment by executing the environment's scripted policy.
+
+    Attributes:
+        environment: the environment; it must provide `demonstrate`.
+        horizon: the maximum number of low-level actions; a failed action counts as one. None for the
+            `horizon` of the environment.
+    """
+
+    environment: Environment
+    horizon: int | None = None
+
+    def demonstrate(self, task: Task, seed: int) -> PlanningResult:
+        """Execute the scripted policy until the goal holds, the policy ends or the horizon is exceeded.
+
+        Raises `NotProvidedError` if there is no scripted policy, and `InvalidInputError` if the policy
+        returns an action that is no action of the environment or is outside of its bounds.
+        """
+        state, steps = task.initial_state, 0
+        horizon = self.environment.horizon if self.horizon is None else self.horizon
+        actions: list[GroundController] = []
+        states = [state]
+        failed = ""
+        script = iter(self.environment.demonstrate(task, rng_for(seed, "script")))
+        proposed = _next_action(script, None)
+        while not task.achieved_in(state):
+            if proposed is None:
+                detail = f"The scripted policy ended before the goal held.{failed}"
+                return _missed(Outcome.GOAL_MISSED, actions, states, detail)
+            action = self._checked(proposed)
+            can_start = action.initiable(state)
+            execution = self.environment.execute(state, action) if can_start else None
+            if execution is not None and execution.steps:
+                state = execution.state
+                actions.append(action)
+                states.append(state)
+            else:
+                reason = "it cannot start" if execution is None else execution.failure or "it did nothing"
+                failed = f" {action} failed: {reason.rstrip('.')}."
+            steps += max(1, 0 if execution is None else execution.steps)
+            if steps > horizon:
+                detail = f"The scripted policy takes more than {horizon} low-level actions.{failed}"
+                return _missed(Outcome.HORIZON_EXCEEDED, actions, states, detail)
+            proposed = _next_action(script, state)
+        return PlanningResult(Outcome.SOLVED, actions=tuple(actions), states=tuple(states))
+
+    def _checked(self, action: GroundController) -> GroundController:
+        if not isinstance(action, GroundController):
+            raise InvalidInputError(
+                f"`demonstrate` of {self.environment.name!r} returned {action!r}, which is no action. "
+                "Yield ground controllers, such as PICK(robot, cup)."
+            )
+        if action.controller not in self.environment.vocabulary.controllers:
+            known = (one.name for one in self.environment.vocabulary.controllers)
+            raise UnknownNameError("controller in `demonstrate`", action.controller.name, known)
+        index = action.controller.first_out_of_bounds(action.parameters)
+        if index is not None:
+            raise InvalidInputError(
+                f"`demonstrate` of {self.environment.name!r} returned {action}, whose parameter {index} is "
+                f"outside of [{action.controller.low[index]}, {action.controller.high[index]}]. "
+                "Clip it, or widen the controller's bounds."
+            )
+        return action
+
+
+def _next_action(script: Iterator[GroundController], state: State | None) -> GroundController | None:
+    """Return the next action of a script, or None at its end.
+
+    A generator receives the current state, unless it is None; other iterators do not receive states.
+    """
+    try:
+        return script.send(state) if isinstance(script, Generator) else next(script)
+    except StopIteration:
+        return None
+    except AttributeError as error:
+        if error.name != "send":
+            raise
+        raise InvalidInputError(
+            "`demonstrate` uses `yield from` with an iterable that cannot receive states. Write "
+            "`for action in actions: yield action`, or return the actions as a list."
+        ) from error
+
+
+def _missed(
+    outcome: Outcome, actions: Sequence[GroundController], states: Sequence[State], detail: str
+) -> PlanningResult:
+    failure = Failure(len(actions), None, outcome, detail=detail)
+    return PlanningResult(outcome, actions=tuple(actions), states=tuple(states), failure=failure)
+
+
+def make_demonstrator(environment: Environment, config: PlanningConfig | None = None) -> Demonstrator:
+    """Return the demonstrator of an environment: its oracle model, or else its scripted policy.
+
+    `config` holds the settings of planning with the oracle model. Of these settings, the scripted policy
+    uses only the horizon. The first demonstration raises `NotProvidedError` if the environment has neither
+    an oracle model nor a scripted policy.
+    """
+    config = config or PlanningConfig()
+    try:
+        return OracleDemonstrator(environment, config)
+    except NotProvidedError:
+        return ScriptedDemonstrator(environment, config.horizon)
 
 
 def collect_replays(
@@ -131,7 +238,14 @@ def collect_replays(
             "Replays need states, but a demonstration has none. Record demonstrations with states."
         )
     usable = [demonstration for demonstration in demonstrations if len(demonstration)]
-    oracle, rng = environment.oracle_model(), rng_for(seed, "replays", environment.name)
+    try:
+        oracle = environment.oracle_model()
+    except NotProvidedError as error:
+        raise NotProvidedError(
+            f"Replays execute operators of an oracle model, and {environment.name!r} has none. "
+            "Use a learner that needs no replays, such as necessary."
+        ) from error
+    rng = rng_for(seed, "replays", environment.name)
     found: list[Demonstration] = []
     for _ in range(MAX_DRAWS_PER_REPLAY * count if usable else 0):
         if len(found) == count:

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from needful.abstraction import abstract
-from needful.core.atoms import AbstractState
+from needful.core.atoms import AbstractState, Predicate
 from needful.core.controllers import GroundController
 from needful.core.demonstrations import Demonstration
 from needful.core.model import Vocabulary
-from needful.core.objects import Object
+from needful.core.objects import Object, counted
 from needful.core.state import State
 from needful.errors import DemonstrationError, InvalidInputError, UnknownNameError
 
@@ -80,6 +80,91 @@ def segment_by_controller(controller_of: ControllerOf) -> Segmenter:
     return segment
 
 
+def segment_by_start(starting_controller: ControllerOf) -> Segmenter:
+    """Return a segmenter for episodes in which only the start of each controller is labelled.
+
+    `starting_controller` returns the controller that starts with an action, or None if the controller of
+    the step before continues. A controller may directly follow itself.
+    """
+
+    def segment(states: Sequence[State], actions: Sequence[Any]) -> Iterator[Segment]:
+        running: GroundController | None = None
+        for step, action in enumerate(actions):
+            started = starting_controller(action, states[step])
+            if started is None and step == 0:
+                raise InvalidInputError(
+                    "No controller starts with the first action. Return one for it, or omit the steps "
+                    "before the first controller."
+                )
+            if started is not None:
+                if running is not None:
+                    yield Segment(running, step)
+                running = started
+        if running is not None:
+            yield Segment(running, len(actions))
+
+    return segment
+
+
+@dataclass(frozen=True, slots=True)
+class AtomChange:
+    """A part of an episode after which the atoms are different.
+
+    Attributes:
+        before, after: the states before and after this part.
+        added, deleted: the atoms that hold only after this part, and those that hold only before it.
+        actions: the recorded actions of this part.
+    """
+
+    before: State
+    after: State
+    added: AbstractState
+    deleted: AbstractState
+    actions: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        parts = [f"+{atom}" for atom in sorted(self.added)] + [f"-{atom}" for atom in sorted(self.deleted)]
+        return f"{', '.join(parts) or 'no atom'} in {counted(self.actions, 'step')}"
+
+
+def segment_by_atoms(
+    predicates: Sequence[Predicate], controller_of: Callable[[AtomChange], GroundController | None]
+) -> Segmenter:
+    """Return a segmenter for episodes without labels, which cuts after each action that changes atoms.
+
+    `controller_of` returns the controller that causes a change, or None if the controller has not finished
+    yet; then the change is joined with the next one. Steps after the last change belong to the last
+    segment.
+    """
+
+    def segment(states: Sequence[State], actions: Sequence[Any]) -> Iterator[Segment]:
+        if not actions:
+            return
+        atoms = [abstract(state, predicates) for state in states]
+        ends = [end for end in range(1, len(states)) if atoms[end] != atoms[end - 1]]
+        ends[-1:] = [len(actions)]
+        start = 0
+        for end in ends:
+            change = AtomChange(
+                states[start],
+                states[end],
+                atoms[end] - atoms[start],
+                atoms[start] - atoms[end],
+                tuple(actions[start:end]),
+            )
+            action = controller_of(change)
+            if action is not None:
+                yield Segment(action, end)
+                start = end
+            elif end == len(actions):
+                raise InvalidInputError(
+                    f"No controller explains the last change ({change}). Return a controller for it, or "
+                    "omit the steps after the goal."
+                )
+
+    return segment
+
+
 class RecordedEpisode(Protocol):
     """The attributes that an episode must have; Minari's `EpisodeData` has them."""
 
@@ -125,8 +210,9 @@ def demonstrations_from_episodes(
         state_of: maps an observation to its state; all states of an episode must have the same objects.
         goal_of: returns the goal of an episode, given its first observation and its first state.
         segment: splits an episode into executions of controllers: `segment_by_step(...)` if each
-            action executes a whole controller, `segment_by_controller(...)` if a controller takes
-            several actions, or your own function.
+            action executes a whole controller, `segment_by_controller(...)` if the controller of each
+            action is known, `segment_by_start(...)` if only the first action of each controller is
+            labelled, `segment_by_atoms(...)` if nothing is labelled, or your own function.
     """
     reader = _Reader(vocabulary, state_of, goal_of, segment)
     return tuple(reader.read(number, episode) for number, episode in enumerate(episodes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -11,7 +12,7 @@ from types import MappingProxyType
 
 from needful.envs.contract import Environment
 from needful.envs.findings import Findings
-from needful.errors import InvalidInputError, UnknownNameError, install_command
+from needful.errors import UnknownNameError, importing_extra
 
 ATTRIBUTES = "class attributes"
 SET_ATTRIBUTES = (
@@ -129,21 +130,14 @@ def environment_names() -> tuple[str, ...]:
 def make_environment(name: str) -> Environment:
     """Return a new environment of the domain with the given name.
 
-    Raises `UnknownNameError` for an unknown name, and `InvalidInputError` if optional dependencies of the
+    Raises `UnknownNameError` for an unknown name, and `MissingExtraError` if optional dependencies of the
     domain are not installed.
     """
     if name not in CATALOGUE:
         raise UnknownNameError("domain", name, CATALOGUE)
     entry = CATALOGUE[name]
-    try:
+    with importing_extra(entry.extra, f"The domain {name!r}") if entry.extra else nullcontext():
         module = import_module(entry.module)
-    except ModuleNotFoundError as error:
-        if entry.extra is None:
-            raise
-        raise InvalidInputError(
-            f"The domain {name!r} needs {error.name}, which is not installed. "
-            f"Install it from the checkout: {install_command(entry.extra)}"
-        ) from error
     environment: Environment = getattr(module, entry.class_name)()
     return environment
 

@@ -1,34 +1,36 @@
 """Check that an environment keeps its contract.
 
 The checks use only the public methods of the environment: they sample tasks and run random actions in them.
-They also repeat the calls in reverse order: if a result changes, the environment has hidden state.
+They also repeat the calls in reverse order: if a result changes by more than the tolerance of the
+environment, the environment has hidden state.
 """
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
+from needful.abstraction import abstract
 from needful.core.atoms import Predicate
 from needful.core.controllers import Controller, GroundController
-from needful.core.model import PlanningModel, Sampler
-from needful.core.objects import Object, Type
-from needful.core.operators import Operator
-from needful.core.plans import PlanningResult
-from needful.core.state import State
+from needful.core.demonstrations import Demonstrations
+from needful.core.state import FeatureDifference, State
 from needful.core.tasks import Task
 from needful.envs.catalogue import ATTRIBUTES, SET_ATTRIBUTES, check_name
+from needful.envs.check_demonstrators import (
+    Solve,
+    check_oracle,
+    check_recordings,
+    check_solving,
+    random_objects,
+)
 from needful.envs.contract import Environment, MultiStepEnvironment, Split
 from needful.envs.findings import CheckFailure, Finding, Findings, check_type
 from needful.errors import EnvironmentFailure
 from needful.seeding import rng_for
-
-Solve: TypeAlias = Callable[[Environment, Task], PlanningResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,14 @@ class _SimulatedStep:
 
 
 def check_environment(
-    env: Environment, seed: int = 0, *, tasks: int = 3, rounds: int = 6, solve: Solve | None = None
+    env: Environment,
+    seed: int = 0,
+    *,
+    tasks: int = 3,
+    rounds: int = 6,
+    solve: Solve | None = None,
+    demonstrations: Demonstrations = (),
+    on_note: Callable[[str], None] = lambda text: None,
 ) -> tuple[Finding, ...]:
     """Check an environment and return all findings; an empty tuple means that it keeps its contract.
 
@@ -55,13 +64,23 @@ def check_environment(
         seed: seed of the tasks and the random actions.
         tasks: number of tasks per split.
         rounds: number of calls of each controller per task, with random objects and parameters.
-        solve: a function that plans for a task with the oracle model; if it is None, no task is solved.
+        solve: a function that solves a task with the environment's demonstrator; if it is None, no task is
+            solved.
+        demonstrations: recorded demonstrations, which are replayed in the simulator.
+        on_note: called with observations that are no problems, such as the largest difference between two
+            simulations, each as a sentence.
     """
     findings = Findings()
     with findings.catch("the check", "environment", "Fix the other findings, then check again."):
         _check_vocabulary(env, findings)
         if not findings.all():  # all other checks need a valid vocabulary
             _check_behaviour(env, seed, tasks, rounds, solve, findings)
+            if demonstrations:
+                remedy = "Correct the environment, or record the demonstrations again."
+                with findings.catch("replaying them", "recorded demonstrations", remedy):
+                    check_recordings(env, demonstrations, findings)
+    for note in findings.notes:
+        on_note(note)
     return findings.all()
 
 
@@ -77,11 +96,11 @@ def _check_behaviour(
     states = starts + [step.after for step in steps[::5] if step.after is not None]
     for predicate in env.vocabulary.predicates:
         _check_predicate(predicate, states, findings)
-    _check_oracle(env, states, seed, findings)
+    check_oracle(env, states, seed, findings)
     for name, task in sampled.items():
         _check_drawing(env, name, task, findings)
         if solve is not None:
-            _check_solving(env, name, task, solve, seed, findings)
+            check_solving(env, name, task, solve, seed, findings)
 
 
 def _check_vocabulary(env: Environment, findings: Findings) -> None:
@@ -128,13 +147,19 @@ def _sample_tasks(env: Environment, count: int, seed: int, findings: Findings) -
                 check_type(task, Task)
                 check_type(task.initial_state, State)
                 sampled[f"{split.value} task {index}"] = task
-            if first != env.tasks(split, count + 1, seed)[:count]:
+            repeated = env.tasks(split, count + 1, seed)[:count]
+            if any(not _same_task(env, *pair) for pair in zip(first, repeated, strict=False)):
                 findings.add(
                     f"a second call gave a different {split.value} task",
                     location,
                     "Use random numbers from `rng` only, and keep no state between calls.",
                 )
     return sampled
+
+
+def _same_task(env: Environment, first: Task, second: Task) -> bool:
+    states = first.initial_state, second.initial_state
+    return first.goal == second.goal and states[0].allclose(states[1], env.tolerance)
 
 
 def _check_goals(env: Environment, sampled: dict[str, Task], findings: Findings) -> None:
@@ -192,9 +217,9 @@ def _simulate_step(
     remedy = "Return a State, or raise EnvironmentFailure with the objects that caused it."
     with findings.catch(str(action), "simulate", remedy):
         after = _next_state(env, state, action)
-        if state != before:
+        if not _equal_features(state, before):
             findings.add(f"{action} modified the state passed in", "simulate", "Use State.replace.")
-        step = _SimulatedStep(before, action, after)
+        step = _SimulatedStep(state, action, after)
     return step
 
 
@@ -211,24 +236,72 @@ def _next_state(env: Environment, state: State, action: GroundController) -> Sta
             raise CheckFailure(f"the failure names {unknown}, which are not in the state") from failure
         return None
     check_type(after, State)
-    if after.objects != state.objects or after != _copy(after):
+    if after.objects != state.objects or not _equal_features(after, _copy(after)):
         raise CheckFailure("the next state has other objects, or values that are not floats")
     return after
 
 
 def _check_repeatability(env: Environment, steps: Sequence[_SimulatedStep], findings: Findings) -> None:
+    largest: tuple[FeatureDifference, GroundController] | None = None
+    for step in reversed(steps):
+        with findings.catch(str(step.action), "simulate", "Make the result depend on the arguments only."):
+            difference = _difference(env, step.after, _next_state(env, step.state, step.action))
+            if difference is not None and (largest is None or difference.size > largest[0].size):
+                largest = difference, step.action
+    if largest is not None:
+        _report_difference(env, *largest, findings)
     for step in reversed(steps):
         state, action = step.state, step.action
-        with findings.catch(str(action), "simulate", "Make the result depend on the arguments only."):
-            if _next_state(env, state, action) != step.after:
-                raise CheckFailure("a second call gave a different result")
         with findings.catch(str(action), action.controller.name, "Return a bool from `initiable`."):
             check_type(action.initiable(state), bool)
+        if "simulate" in findings.locations:
+            continue  # `execute` cannot be compared with it
         with findings.catch(str(action), "execute", "Inherit `execute`, which clips and catches failures."):
             execution = env.execute(state, _beyond_bounds(action))
-            expected = (state, False) if step.after is None else (step.after, True)
-            if (execution.state, execution.steps > 0) != expected:
+            expected = state if step.after is None else step.after
+            same = expected.allclose(execution.state, env.tolerance)
+            if not same or (step.after is None) != (execution.steps == 0):
                 raise CheckFailure("the result differs from `simulate` with the parameters clipped")
+
+
+def _difference(env: Environment, first: State | None, second: State | None) -> FeatureDifference | None:
+    """Return the largest difference between the results of two equal simulations.
+
+    Raises `CheckFailure` if only one simulation failed, or if the atoms differ although the features are
+    equal within the tolerance.
+    """
+    if first is None or second is None:
+        if first is not second:
+            raise CheckFailure("a second call gave a different result: only one of two calls failed")
+        return None
+    difference = first.largest_difference(second)
+    if difference is not None and difference.size <= env.tolerance:
+        predicates = env.vocabulary.predicates
+        differing = sorted(abstract(first, predicates) ^ abstract(second, predicates))
+        if differing:
+            raise CheckFailure(
+                f"a second call gave a different result: {differing[0]} holds after one of two calls only, "
+                f"although the features differ by at most {difference.size:.2g}"
+            )
+    return difference
+
+
+def _report_difference(
+    env: Environment, largest: FeatureDifference, action: GroundController, findings: Findings
+) -> None:
+    if largest.size <= env.tolerance:
+        findings.note(
+            f"Repeated simulations differ, most in {largest} (within the tolerance {env.tolerance:g})."
+        )
+        return
+    findings.add(
+        f"{action}: a second call gave a different result; the largest difference is {largest}, "
+        f"the tolerance is {env.tolerance:g}",
+        "simulate",
+        "Make the result depend on the arguments only. For a physics engine, derive from "
+        "SnapshotEnvironment (needful.envs.adapters.snapshots), which restores hidden state, or set "
+        f"`tolerance` on the class to {largest.sufficient_tolerance} or more.",
+    )
 
 
 def _check_predicate(predicate: Predicate, states: Sequence[State], findings: Findings) -> None:
@@ -243,7 +316,7 @@ def _check_predicate(predicate: Predicate, states: Sequence[State], findings: Fi
     for state, objects in groundings:
         with findings.catch(str(predicate(*objects)), location, "Return a value in every state."):
             values.append(predicate.holds(state, objects))
-    if before != states:
+    if not all(map(_equal_features, states, before)):
         findings.add("modified the state passed in", location, "Only read from the state.")
     invalid = [value for value in values if not isinstance(value, bool)]
     if invalid:
@@ -255,56 +328,6 @@ def _check_predicate(predicate: Predicate, states: Sequence[State], findings: Fi
                 raise CheckFailure("the result differs from the first call")
 
 
-def _check_oracle(env: Environment, states: Sequence[State], seed: int, findings: Findings) -> None:
-    with findings.catch("the model", "oracle_model", "Return a PlanningModel."):
-        model = env.oracle_model()
-        sampler_remedy = "Return finite parameters, and use random numbers from `rng` only."
-        _check_use_of_controllers(env, model, findings)
-        for name in model.missing_samplers():
-            findings.add("has no sampler", f"oracle operator {name}", "Add one to the model's samplers.")
-        for operator in model.operators:
-            location = f"oracle operator {operator.name}"
-            with findings.catch("binding it", location, "Use only items of the vocabulary."):
-                PlanningModel(env.vocabulary, (operator,)).bound_to(env.vocabulary)
-            if operator.name not in model.samplers:
-                continue
-            for number, state in enumerate(states):
-                make_rng = functools.partial(rng_for, seed, "check", operator.name, number)
-                with findings.catch("the sampler", location, sampler_remedy):
-                    _check_sampler(model.samplers[operator.name], operator, state, make_rng)
-
-
-def _check_use_of_controllers(env: Environment, model: PlanningModel, findings: Findings) -> None:
-    """Add a finding for each controller that no oracle operator calls.
-
-    Demonstrations cannot contain such a controller, because they are planned with the oracle model.
-    """
-    used = {operator.controller.name for operator in model.operators}
-    for controller in env.vocabulary.controllers:
-        if controller.name not in used:
-            findings.add(
-                "no oracle operator uses it, so no demonstration will contain it",
-                controller.name,
-                "Add an operator for it to the oracle model, or remove it from the vocabulary.",
-            )
-
-
-def _check_sampler(
-    sampler: Sampler, operator: Operator, state: State, make_rng: Callable[[], np.random.Generator]
-) -> None:
-    """Raise if a sampler returns invalid parameters, or cannot repeat them with the same random numbers."""
-    objects = _random_objects([variable.type for variable in operator.parameters], state, make_rng())
-    if objects is None:
-        return
-    arguments = operator.ground(objects).controller_objects
-    first, second = (
-        operator.controller(*arguments, parameters=sampler.sample(state, objects, make_rng()))
-        for _ in range(2)
-    )
-    if first != second:
-        raise CheckFailure("two calls with the same random numbers gave different parameters")
-
-
 def _check_drawing(env: Environment, name: str, task: Task, findings: Findings) -> None:
     from matplotlib.figure import Figure
 
@@ -312,41 +335,13 @@ def _check_drawing(env: Environment, name: str, task: Task, findings: Findings) 
         env.draw(task.initial_state, Figure(figsize=env.picture_size).add_subplot(), task.goal)
 
 
-def _check_solving(
-    env: Environment, name: str, task: Task, solve: Solve, seed: int, findings: Findings
-) -> None:
-    location = f"oracle_model on {name}"
-    remedy = "Correct the operators or samplers of the oracle model, or the task."
-    with findings.catch(name, location, remedy):
-        result = solve(env, task)
-        if not result.solved:
-            reason = f" ({result.failure.detail.rstrip('.')})" if result.failure else ""
-            findings.add(f"planning ended with {result.outcome.value}{reason}", location, remedy)
-        _check_parameter_bounds(env.oracle_model(), result, rng_for(seed, "check boxes", name), findings)
-
-
-def _check_parameter_bounds(
-    model: PlanningModel, result: PlanningResult, rng: np.random.Generator, findings: Findings
-) -> None:
-    """Add a finding for each operator of a plan whose sampler returns parameters outside the bounds.
-
-    For each step of the plan in `result`, the sampler of the step's operator is called in the state before
-    the step.
-    """
-    for step, state in zip(result.abstract_plan, result.states, strict=False):
-        name, controller = step.operator.name, step.operator.controller
-        if name not in model.samplers:
-            continue
-        remedy = "Sample within the bounds, or widen them: parameters outside are clipped silently."
-        with findings.catch("the sampler", f"oracle operator {name}", remedy):
-            parameters = model.samplers[name].sample(state, step.objects, rng)
-            action = controller(*step.controller_objects, parameters=parameters)
-            if controller.clip(action.parameters) != action.parameters:
-                raise CheckFailure(f"{action} is outside the bounds {controller.low} to {controller.high}")
-
-
 def _copy(state: State) -> State:
     return State({obj: state[obj] for obj in state})
+
+
+def _equal_features(one: State, other: State) -> bool:
+    """Return whether two states have equal features; snapshots are equal only if they have one history."""
+    return State.__eq__(one, other)
 
 
 def _random_action(
@@ -357,25 +352,12 @@ def _random_action(
     The rounds alternate between three kinds of parameters: random within the bounds, all at the lower
     bounds, and all at the upper bounds. Returns None if the state has too few objects of a type.
     """
-    objects = _random_objects(controller.types, state, rng)
+    objects = random_objects(controller.types, state, rng)
     if objects is None:
         return None
     inside = tuple(rng.uniform(controller.low, controller.high))
     parameters = (inside, controller.low, controller.high)[round_index % 3]
     return controller(*objects, parameters=parameters)
-
-
-def _random_objects(
-    types: Sequence[Type], state: State, rng: np.random.Generator
-) -> tuple[Object, ...] | None:
-    """Return distinct random objects, one per given type; None if the state has too few objects."""
-    chosen: list[Object] = []
-    for kind in types:
-        fitting = [obj for obj in state.of_type(kind) if obj not in chosen]
-        if not fitting:
-            return None
-        chosen.append(fitting[rng.integers(len(fitting))])
-    return tuple(chosen)
 
 
 def _beyond_bounds(action: GroundController) -> GroundController:

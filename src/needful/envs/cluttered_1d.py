@@ -19,6 +19,7 @@ from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import Environment, Split, oracle_operator
 from needful.envs.drawing import palette
+from needful.envs.drawing.palette import draw_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +28,13 @@ LEFT_END, RIGHT_END = 0.0, 100.0
 REACH = 0.5
 DOTS = 15
 MAX_GOALS = 3
+
+LEGEND = {
+    palette.RED: "out of reach",
+    palette.ORANGE: "next to the robot",
+    palette.GREEN: "grasped",
+    palette.DARK_GREY: "with outline: to be grasped",
+}
 
 ROBOT = Type("robot", ("x",))
 DOT = Type("dot", ("x", "grasped"))
@@ -69,7 +77,7 @@ class Cluttered1D(Environment):
     name = "cluttered-1d"
     description = "A robot on a line grasps some of 15 dots; neighbouring dots come in reach by chance."
     vocabulary = Vocabulary((ROBOT, DOT), (NEXT_TO, NEXT_TO_NOTHING, GRASPED), (MOVE_GRASP,))
-    picture_size = (8.0, 1.5)
+    picture_size = (8.0, 1.8)
 
     def simulate(self, state: State, action: GroundController) -> State:
         """Move the robot to a position near the dot, or grasp the dot if it is in reach."""
@@ -114,7 +122,7 @@ class Cluttered1D(Environment):
 
     def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
         """Draw the robot in blue, and dots in red (far), orange (next to the robot) or green (grasped)."""
-        axes.set(xlim=(LEFT_END - 3, RIGHT_END + 3), ylim=(-1.2, 1.1))
+        axes.set(xlim=(LEFT_END - 3, RIGHT_END + 3), ylim=(-1.6, 1.1))
         axes.axis("off")
         axes.plot((LEFT_END, RIGHT_END), (0, 0), color=palette.LIGHT_GREY, linewidth=1.5, zorder=1)
         (robot,) = state.of_type(ROBOT)
@@ -128,6 +136,7 @@ class Cluttered1D(Environment):
         axes.scatter(x, 0.45, s=55, color=palette.BLUE)
         axes.text(x, 0.7, robot.name, color=palette.BLUE, ha="center", va="bottom", fontsize=8)
         _label(state, axes, sorted(wanted, key=lambda dot: (state.get(dot, "x"), dot)))
+        draw_legend(axes, LEGEND)
 
 
 def _colour(state: State, robot: Object, dot: Object) -> str:

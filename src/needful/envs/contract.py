@@ -1,9 +1,10 @@
 """The contract of an environment: the members that a domain must provide, and those that it inherits.
 
-A new domain is one file: a subclass of `Environment` with a vocabulary and four methods. If controllers
-run as closed loops over many low-level actions, derive from `MultiStepEnvironment` and write `step` instead
-of `simulate`. `check_environment` reports violations of the contract. `oracle_operator` is a compact
-notation for the operators of an oracle model.
+A new domain is one file: a subclass of `Environment` with a vocabulary, `simulate` and `sample_task`. If
+controllers run as closed loops over many low-level actions, derive from `MultiStepEnvironment` and write
+`step` instead of `simulate`. Demonstrations come from an oracle model, from a scripted policy, or from
+recordings, so `oracle_model` and `demonstrate` are optional. `check_environment` reports violations of the
+contract. `oracle_operator` is a compact notation for the operators of an oracle model.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
 from needful.core.state import State
 from needful.core.tasks import Task
-from needful.errors import EnvironmentFailure, InvalidInputError, UnknownNameError
+from needful.errors import EnvironmentFailure, InvalidInputError, NotProvidedError, UnknownNameError
 from needful.seeding import rng_for
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Split(Enum):
 
 
 class Environment(ABC):
-    """A domain: its vocabulary, its simulator f(x, u) → x', its tasks and its oracle model.
+    """A domain: its vocabulary, its simulator f(x, u) → x', its tasks and, optionally, its demonstrator.
 
     Environments are stateless: the result of every method depends on its arguments only.
 
@@ -61,6 +62,9 @@ class Environment(ABC):
         vocabulary: the types, predicates and controllers.
         picture_size: width and height of pictures in inches.
         size_sample_count: number of tasks to sample to find the numbers of objects and goal atoms per task.
+        horizon: the maximum number of low-level actions in a plan, unless the user gives another one.
+        tolerance: how much features may differ if the same simulation is repeated. Atoms may not differ.
+            The default 0 demands equal bits. Physics engines may need more; see `check_environment`.
     """
 
     name: str
@@ -68,6 +72,8 @@ class Environment(ABC):
     vocabulary: Vocabulary
     picture_size: tuple[float, float] = (6.0, 4.0)
     size_sample_count: int = 100
+    horizon: int = 100
+    tolerance: float = 0.0
 
     @abstractmethod
     def simulate(self, state: State, action: GroundController) -> State:
@@ -85,13 +91,49 @@ class Environment(ABC):
         kinds of tasks.
         """
 
-    @abstractmethod
     def oracle_model(self) -> PlanningModel:
-        """Return a model of hand-written operators and samplers that solves the tasks of this domain."""
+        """Return a model of hand-written operators and samplers that solves the tasks of this domain.
 
-    @abstractmethod
+        Optional; by default raises `NotProvidedError`.
+        """
+        raise NotProvidedError(
+            f"{self.name!r} has no oracle model. Write `oracle_model`, or do without it: write a scripted "
+            "policy `demonstrate`, or pass recorded demonstrations (--demonstrations FILE)."
+        )
+
+    def demonstrate(self, task: Task, rng: np.random.Generator) -> Iterable[GroundController]:
+        """Return the actions of a scripted policy that solves a task; use random numbers from `rng` only.
+
+        Optional; by default raises `NotProvidedError`. It is used if there is no oracle model. For a closed
+        loop, write a generator: `state = yield action` executes an action and receives the state after it.
+        An action that fails leaves the state unchanged and is not recorded, so the policy may try another
+        one. The demonstration ends as soon as the goal holds.
+        """
+        raise NotProvidedError(
+            f"{self.name!r} has no demonstrator. Write `oracle_model` or a scripted policy `demonstrate`, "
+            "or pass recorded demonstrations (--demonstrations FILE)."
+        )
+
     def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
-        """Draw a state on empty axes and highlight the objects of the goal."""
+        """Draw a state on empty axes and highlight the objects of the goal.
+
+        By default, list the features of all objects as text.
+        """
+        wanted = {obj for atom in goal for obj in atom.objects}
+        width, height = (72.0 * length / axes.figure.dpi for length in axes.bbox.size)  # in points
+        for number, obj in enumerate(state):
+            values = zip(obj.type.features, state[obj], strict=True)
+            line = f"{obj}  {', '.join(f'{feature} {value:.4g}' for feature, value in values)}"
+            axes.text(
+                0.02,
+                1.0 - (number + 0.5) / len(state.objects),
+                line,
+                transform=axes.transAxes,
+                verticalalignment="center",
+                fontsize=min(8.0, 0.8 * height / len(state.objects), 1.5 * width / len(line)),
+                fontweight="bold" if obj in wanted else "normal",
+            )
+        axes.axis("off")
 
     def execute(self, state: State, action: GroundController) -> Execution:
         """Run an action, with its parameters clipped to the controller's bounds, and return the result.
@@ -128,6 +170,9 @@ class Environment(ABC):
 
 class MultiStepEnvironment(Environment):
     """A domain in which every controller has a policy, which chooses low-level actions one by one."""
+
+    # As for other environments, 100 controllers; here each may take up to MAX_STEPS low-level actions.
+    horizon: int = 100 * MAX_STEPS
 
     @abstractmethod
     def step(self, state: State, low_level_action: np.ndarray) -> State:

@@ -33,10 +33,20 @@ class CheckFailure(Exception):
 
 
 class Findings:
-    """A list of findings; of several findings with the same location and remedy, only the first is kept."""
+    """A list of findings; of several findings with the same location and remedy, only the first is kept.
+
+    Attributes:
+        notes: observations that are no problems, without duplicates.
+    """
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], Finding] = {}
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        """Add a sentence about an observation that is no problem, unless it is known."""
+        if text not in self.notes:
+            self.notes.append(text)
 
     def add(self, problem: str, location: str, remedy: str) -> None:
         """Add a finding, unless there is one with the same location and remedy."""
@@ -57,6 +67,11 @@ class Findings:
         except BaseException as error:
             raised = f"{subject} raised {type(error).__name__}: {error}"
             self.add(raised + error_location(error), location, remedy)
+
+    @property
+    def locations(self) -> frozenset[str]:
+        """The locations of all findings."""
+        return frozenset(location for location, _ in self._found)
 
     def all(self) -> tuple[Finding, ...]:
         """Return the findings in the order in which they were added."""

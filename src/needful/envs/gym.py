@@ -10,7 +10,6 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-import gymnasium
 import numpy as np
 
 from needful.abstraction import abstract
@@ -20,7 +19,10 @@ from needful.core.tasks import Task
 from needful.envs.catalogue import CATALOGUE, make_environment
 from needful.envs.contract import Environment, Split
 from needful.envs.gym_encoding import Action, GymEncoding, Observation
-from needful.errors import InvalidInputError, UnknownNameError, check_at_least_one
+from needful.errors import InvalidInputError, UnknownNameError, check_at_least_one, importing_extra
+
+with importing_extra("gym", "The Gymnasium view"):
+    import gymnasium
 
 # `reset` samples at most this number of tasks to find one that is small enough.
 MAX_TASK_DRAWS = 1000

@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-from gymnasium import spaces
 
 from needful.core.atoms import AbstractState
 from needful.core.controllers import Controller, GroundController
@@ -23,7 +22,10 @@ from needful.core.model import Vocabulary
 from needful.core.objects import Object
 from needful.core.state import State
 from needful.core.tasks import Task
-from needful.errors import InvalidInputError, UnknownNameError
+from needful.errors import InvalidInputError, UnknownNameError, importing_extra
+
+with importing_extra("gym", "The Gymnasium view"):
+    from gymnasium import spaces
 
 # Observations and actions map names to arrays; only the entry `controller` of an action is an integer.
 Observation: TypeAlias = dict[str, Any]

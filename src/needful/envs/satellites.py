@@ -46,11 +46,13 @@ NEAREST, FARTHEST = 0.08, 0.26
 
 # In pictures, names are written at these distances from the centres of satellites and objects.
 LABEL_OFFSET_X, LABEL_OFFSET_Y = 0.062, 0.045
+VIEW_ALPHA = 0.2
 LEGEND = {
     palette.RED: "not calibrated",
     palette.BLUE: "calibrated",
     palette.GREEN: "has a reading",
     palette.GOLD: "to be read",
+    palette.blend(palette.WHITE, palette.PURPLE, VIEW_ALPHA): "field of view",
 }
 
 Point: TypeAlias = tuple[float, float]
@@ -376,7 +378,7 @@ def _draw_satellite(state: State, axes: Axes, satellite: Object) -> Patch:
     _write(axes, behind, satellite.name, colour)
     edges = (theta - VIEW_ANGLE / 2, theta + VIEW_ANGLE / 2)
     corners = [(x + VIEW_SIDE * math.cos(edge), y + VIEW_SIDE * math.sin(edge)) for edge in edges]
-    return axes.add_patch(Polygon([(x, y), *corners], facecolor=palette.PURPLE, alpha=0.2, zorder=0))
+    return axes.add_patch(Polygon([(x, y), *corners], facecolor=palette.PURPLE, alpha=VIEW_ALPHA, zorder=0))
 
 
 def _draw_object(state: State, axes: Axes, target: Object) -> None:

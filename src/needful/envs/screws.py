@@ -18,6 +18,7 @@ from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import Environment, Split, oracle_operator
 from needful.envs.drawing import palette
+from needful.envs.drawing.palette import draw_legend
 from needful.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -41,6 +42,13 @@ TRAIN_COUNTS, TEST_COUNTS = (15, 20), (25, 30)
 # The magnet picks up only screws whose top is not above the gripper. The top of a held screw is exactly at
 # the gripper's height, so the comparison of the heights allows rounding errors of this size.
 TOP_SLACK = 1e-6
+
+LEGEND = {
+    palette.DARK_GREY: "gripper with a magnet",
+    palette.GOLD: "screw of the goal",
+    palette.GREY: "other screws",
+    palette.GREEN: "receptacle",
+}
 
 SCREW = Type("screw", ("pose_x", "pose_y", "held"))
 RECEPTACLE = Type("receptacle", ("pose_x", "pose_y"))
@@ -192,7 +200,7 @@ class Screws(Environment):
         from matplotlib.patches import Circle, Rectangle
 
         axes.set(
-            xlim=(LEFT_WALL - 0.1, RIGHT_WALL + 0.1), ylim=(FLOOR - 0.2, CEILING + 0.1), aspect="equal"
+            xlim=(LEFT_WALL - 0.1, RIGHT_WALL + 0.1), ylim=(FLOOR - 0.3, CEILING + 0.1), aspect="equal"
         )
         axes.axis("off")
         size = (RIGHT_WALL - LEFT_WALL, CEILING - FLOOR)
@@ -211,6 +219,7 @@ class Screws(Environment):
             x, y, _ = state[screw]
             halo = Circle((x, y), 0.18, facecolor=palette.GOLD, edgecolor="none", alpha=0.35, zorder=1)
             axes.add_patch(halo)
+        draw_legend(axes, LEGEND)
 
 
 def _move(state: State, gripper: Object, target: tuple[float, float]) -> State:

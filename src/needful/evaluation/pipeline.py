@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from needful.approaches.base import Learned, LearningConfig, Progress, SilentProgress, learning_summary
@@ -18,12 +18,13 @@ from needful.core.plans import Outcome, PlanningResult
 from needful.core.tasks import Task
 from needful.demos.collect import (
     CollectedDemonstrations,
-    OracleDemonstrator,
     collect_demonstrations,
     collect_replays,
+    make_demonstrator,
 )
 from needful.envs.contract import Environment, Split
 from needful.errors import DemonstrationError, InvalidInputError, LearningTimeoutError
+from needful.evaluation.execution import ExecutionConfig, TaskExecution, execution_summary
 from needful.evaluation.records import (
     RunIdentity,
     RunRecord,
@@ -38,6 +39,7 @@ from needful.planning.bilevel import PlanningConfig
 from needful.policies.graph_policy import PolicyConfig
 from needful.sampler_learning.learn_samplers import SamplerConfig
 from needful.seeding import seed_for
+from needful.storage.demonstrations import demonstrations_digest
 from needful.storage.plans import record_plan
 
 
@@ -60,6 +62,7 @@ class RunConfig:
         policy: how policies are trained; only used by approaches that learn a policy.
         validation_folds: the number of folds of cross-validation; 0 for no cross-validation. If it would
             take too long, it is skipped. Cross-validation does not affect what is learned.
+        execution: how plans are executed: open loop or closed loop, with or without disturbances.
     """
 
     learner: str = "necessary"
@@ -73,6 +76,7 @@ class RunConfig:
     learning_timeout: float | None = None
     policy: PolicyConfig = field(default_factory=PolicyConfig)
     validation_folds: int = 0
+    execution: ExecutionConfig = field(default_factory=ExecutionConfig)
 
     def __post_init__(self) -> None:
         approach = find_approach(self.learner)
@@ -111,16 +115,26 @@ class RunConfig:
             practice_tasks=practice_tasks,
         )
 
+    def for_environment(self, environment: Environment) -> RunConfig:
+        """Return this configuration with the environment's horizon, unless it has one."""
+        return replace(self, planning=self.planning.with_horizon(environment.horizon))
+
     def practice_tasks(self, environment: Environment) -> tuple[Task, ...]:
         """Return the training tasks without demonstrations that the learner tries to solve itself."""
         count = 0 if self.experiments is None else self.experiments.practice_tasks
         indices = range(self.demos, self.demos + count)
         return tuple(environment.task(Split.TRAIN, index, self.seed) for index in indices)
 
-    def identity(self, domain: str) -> RunIdentity:
-        """Return the fields that all records of a run with this configuration share."""
+    def identity(self, domain: str, *recorded: str) -> RunIdentity:
+        """Return the fields that all records of a run with this configuration share.
+
+        `recorded` is the digest of the demonstrations, if they were not collected by the run.
+        """
         configs = (self.demos, self.planning, self.samplers, self.experiments, self.oracle_samplers)
-        return run_identity(domain, self.learner, self.seed, *configs, self.learning_timeout, self.policy)
+        optional = (*((self.execution,) if self.execution else ()), *recorded)
+        return run_identity(
+            domain, self.learner, self.seed, *configs, self.learning_timeout, self.policy, *optional
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,15 +163,21 @@ def run(
     config: RunConfig | None = None,
     folder: RunFolder | None = None,
     progress: Progress | None = None,
+    recorded: Demonstrations | None = None,
 ) -> RunResult:
     """Collect demonstrations, learn from them, and solve unseen tasks.
 
-    If a folder is given, each result is written there as soon as it exists.
+    If a folder is given, each result is written there as soon as it exists. If recorded demonstrations are
+    given, none are collected; read them with `read_demonstrations(file).bound_to(environment.vocabulary)`.
     """
-    config, progress = config or RunConfig(), progress or SilentProgress()
-    identity = config.identity(environment.name)
+    config, progress = (config or RunConfig()).for_environment(environment), progress or SilentProgress()
+    digest = () if recorded is None else (demonstrations_digest(recorded),)
+    identity = config.identity(environment.name, *digest)
     start = time.monotonic()
-    collected = collect(environment, config, progress)
+    if recorded is None:
+        collected = collect(environment, config, progress)
+    else:
+        collected = CollectedDemonstrations(tuple(recorded), ())
     demonstrations, approach = collected.demonstrations, find_approach(config.learner)
     replays: tuple[Demonstration, ...] = ()
     if approach.replay_count:
@@ -166,42 +186,62 @@ def run(
     collect_seconds = time.monotonic() - start
     if folder is not None:
         folder.save_demonstrations(environment.vocabulary, demonstrations)
-    learned, solve = None, not_learned
+    learned, solve, execution = None, not_learned, None
+    horizon = config.planning.horizon
     try:
         learned = approach.learn(
             environment.vocabulary,
             demonstrations,
             config.learning(replays, environment.execute, progress, config.practice_tasks(environment)),
         )
-        solve = learned.solver(environment, config.planning, config.oracle_samplers).solve
+        solver = learned.solver(environment, config.planning, config.oracle_samplers)
+        solve = solver.solve
+        if config.execution:
+            execution = TaskExecution.of(solver, environment, config.execution, horizon)
         learning = learned.summary()
     except LearningTimeoutError as error:
         transitions = sum(map(len, demonstrations))
         learning = learning_summary(transitions, operators=0, coverage=0.0, seconds=error.seconds)
     if folder is not None and learned is not None:
+        if learned.practised:
+            folder.save_demonstrations(environment.vocabulary, (*demonstrations, *learned.practised))
         learned.save(folder.model, domain=environment.name)
-    horizon = config.planning.horizon
-    evaluation = solve_tasks(solve, environment, config.tasks, horizon, identity, folder, progress)
+    evaluation = solve_tasks(
+        solve, environment, config.tasks, horizon, identity, folder, progress, execution
+    )
     summary = run_summary(
         environment.name,
         {"learner": config.learner, "seed": config.seed, "demos": len(demonstrations), **learning},
         collect_seconds,
-        evaluation_summary(evaluation.records),
+        {
+            **evaluation_summary(evaluation.records),
+            **execution_summary(config.execution, evaluation.records),
+        },
     )
     if folder is not None:
         folder.save_summary(summary)
     return RunResult(collected, learned, evaluation, summary)
 
 
-def collect(environment: Environment, config: RunConfig, progress: Progress) -> CollectedDemonstrations:
-    """Let the oracle demonstrate training tasks; raise `DemonstrationError` if it solves none of them."""
+def collect(
+    environment: Environment,
+    config: RunConfig,
+    progress: Progress,
+    planning: PlanningConfig | None = None,
+) -> CollectedDemonstrations:
+    """Let the environment demonstrate training tasks with its oracle model or its scripted policy.
+
+    `planning` holds the settings of the oracle's planner; by default, only the horizon of `config`. Raises
+    `DemonstrationError` if no task is solved.
+    """
     report = progress.stage("Collecting demonstrations", config.demos)
-    demonstrator = OracleDemonstrator(environment)
+    planning = planning or PlanningConfig(horizon=config.planning.horizon)
+    demonstrator = make_demonstrator(environment, planning)
     collected = collect_demonstrations(environment, demonstrator, config.demos, config.seed, report)
     if not collected.demonstrations:
         reasons = sorted({outcome.value.replace("_", " ") for _, outcome in collected.skipped})
         raise DemonstrationError(
-            f"The oracle solved none of {config.demos} training tasks of {environment.name!r}: "
+            f"The demonstrator solved none of {config.demos} training tasks of {environment.name!r}: "
             f"{', '.join(reasons)}. Run `needful check-env` to find the cause."
         )
     return collected
@@ -215,20 +255,22 @@ def solve_tasks(
     solve: Solve,
     environment: Environment,
     count: int,
-    horizon: int,
+    horizon: int | None,
     identity: RunIdentity,
     folder: RunFolder | None = None,
     progress: Progress | None = None,
+    execution: TaskExecution | None = None,
 ) -> Evaluation:
     """Solve the first `count` test tasks that are sampled with `identity.seed`; return their evaluation.
 
-    If a folder is given, the record and the plan of each task are written there.
+    If a folder is given, the record and the plan of each task are written there. `execution` is described
+    in `evaluate`.
     """
     report = (progress or SilentProgress()).stage("Solving unseen tasks", count)
     tasks = environment.tasks(Split.TEST, count, identity.seed)
     records: list[RunRecord] = []
     example = None
-    for one, result in evaluate(solve, environment, tasks, horizon, identity):
+    for one, result in evaluate(solve, environment, tasks, horizon, identity, execution):
         records.append(one)
         task = tasks[one.task]
         if folder is not None:
@@ -241,15 +283,37 @@ def solve_tasks(
 
 
 def evaluate(
-    solve: Solve, environment: Environment, tasks: Sequence[Task], horizon: int, identity: RunIdentity
+    solve: Solve,
+    environment: Environment,
+    tasks: Sequence[Task],
+    horizon: int | None,
+    identity: RunIdentity,
+    execution: TaskExecution | None = None,
 ) -> Iterator[tuple[RunRecord, PlanningResult]]:
     """Solve each task and execute its plan; yield the record of the task and the planning result.
 
-    A plan that needs more than `horizon` low-level actions counts as failed.
+    A plan that needs more than `horizon` low-level actions counts as failed. None stands for the
+    environment's horizon. If `execution` is given, it solves the tasks in simulated worlds, instead of
+    `solve`.
     """
     for index, task in enumerate(tasks):
         start = time.monotonic()
         seed = planning_seed(identity.seed, identity.domain, index)
+        if execution is not None:
+            trial = execution.run(task, seed)
+            yield (
+                make_record(
+                    identity,
+                    index,
+                    trial.result,
+                    trial.outcome,
+                    trial.seconds,
+                    len(task.objects),
+                    trial.execution,
+                ),
+                trial.result,
+            )
+            continue
         result = solve(task, seed)
         seconds = time.monotonic() - start
         outcome = result.outcome
@@ -264,19 +328,20 @@ def planning_seed(seed: int, domain: str, task: int) -> int:
 
 
 def achieves_goal(
-    environment: Environment, task: Task, actions: Sequence[GroundController], horizon: int
+    environment: Environment, task: Task, actions: Sequence[GroundController], horizon: int | None = None
 ) -> bool:
     """Return whether executing the actions from the task's initial state achieves the goal.
 
-    The goal must hold after at most `horizon` low-level actions.
+    The goal must hold after at most `horizon` low-level actions. None stands for the environment's horizon.
     """
+    limit = environment.horizon if horizon is None else horizon
     state, steps = task.initial_state, 0
     for action in actions:
         if task.achieved_in(state):
             break
         execution = environment.execute(state, action)
         steps += execution.steps
-        if execution.steps == 0 or steps > horizon:
+        if execution.steps == 0 or steps > limit:
             return False
         state = execution.state
     return task.achieved_in(state)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from typing import Any
 
@@ -65,6 +66,9 @@ class RunRecord:
         versions: versions of the packages that the result depends on.
         config_hash: identifies the configuration of the run.
         objects: the number of objects in the task, 0 if unknown.
+        suspects: one sentence per ground operator whose controller ran without reaching its subgoal.
+        execution: how the plan was executed, and the numbers of executed controllers and replans. None, and
+            absent in files, for open-loop execution in an exact world.
     """
 
     domain: str
@@ -84,6 +88,8 @@ class RunRecord:
     versions: Mapping[str, str]
     config_hash: str
     objects: int = 0
+    suspects: tuple[str, ...] = ()
+    execution: Mapping[str, Any] | None = None
 
     @property
     def solved(self) -> bool:
@@ -91,14 +97,19 @@ class RunRecord:
         return self.outcome == Outcome.SOLVED.value
 
     def to_json(self) -> str:
-        """Return the record as one line of JSON."""
-        return json.dumps(asdict(self), sort_keys=True)
+        """Return the record as one line of JSON; empty `suspects` and `execution` are left out."""
+        content = asdict(self)
+        for name in ("suspects", "execution"):
+            if not content[name]:
+                del content[name]
+        return json.dumps(content, sort_keys=True)
 
     @classmethod
     def from_json(cls, line: Field) -> RunRecord:
         """Return the record in a parsed JSON line; an invalid value raises an error with its position."""
-        needed = [name for name in cls.__dataclass_fields__ if name != "objects"]
-        found = line.record(*needed, optional=("objects",))
+        optional = ("objects", "suspects", "execution")
+        needed = [name for name in cls.__dataclass_fields__ if name not in optional]
+        found = line.record(*needed, optional=optional)
         failure = found["failure"]
         return cls(
             domain=found["domain"].name(),
@@ -118,7 +129,20 @@ class RunRecord:
             versions={name: value.text() for name, value in found["versions"].entries().items()},
             config_hash=found["config_hash"].text(),
             objects=found["objects"].integer() if "objects" in found else 0,
+            suspects=tuple(one.text() for one in found["suspects"].items()) if "suspects" in found else (),
+            execution=_execution(found["execution"]) if "execution" in found else None,
         )
+
+
+def _execution(field: Field) -> dict[str, Any]:
+    counts = ("controllers", "replans")
+    shares = ("skill_failures", "observation_noise", "parameter_noise")
+    found = field.record("mode", *shares, *counts)
+    return {
+        "mode": found["mode"].text(),
+        **{name: found[name].number() for name in shares},
+        **{name: found[name].integer() for name in counts},
+    }
 
 
 def _seconds(field: Field) -> dict[str, float]:
@@ -145,10 +169,12 @@ def run_identity(domain: str, learner: str, seed: int, *configs: object) -> RunI
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the packages that results depend on."""
-    from importlib.metadata import version  # slow to import
+    """Return the versions of the packages that results depend on; torch is listed if it is installed."""
+    from importlib.metadata import PackageNotFoundError, version  # slow to import
 
-    packages = {name: version(name) for name in ("needful", "numpy", "torch")}
+    packages = {name: version(name) for name in ("needful", "numpy")}
+    with suppress(PackageNotFoundError):
+        packages["torch"] = version("torch")
     return {"python": platform.python_version(), **packages}
 
 
@@ -159,6 +185,7 @@ def make_record(
     outcome: Outcome,
     total: float,
     objects: int = 0,
+    execution: Mapping[str, Any] | None = None,
 ) -> RunRecord:
     """Return the record of the test task number `task`, which took `total` seconds.
 
@@ -189,6 +216,8 @@ def make_record(
         versions=identity.versions,
         config_hash=identity.config_hash,
         objects=objects,
+        suspects=tuple(map(str, result.suspects)),
+        execution=execution,
     )
 
 

@@ -83,8 +83,8 @@ class RunFolder:
         return self.path / "pictures"
 
     def save_demonstrations(self, vocabulary: Vocabulary, demonstrations: Sequence[Demonstration]) -> None:
-        """Write the demonstrations to demos.jsonl.gz."""
-        write_demonstrations(self.path / "demos.jsonl.gz", vocabulary, demonstrations)
+        """Write the demonstrations to demos.jsonl.gz; replace those that were written earlier."""
+        write_demonstrations(self.path / "demos.jsonl.gz", vocabulary, demonstrations, force=True)
 
     def add_record(self, record: RunRecord) -> None:
         """Add the record of a task to records.jsonl; rewrite the whole file, so that it is always valid."""

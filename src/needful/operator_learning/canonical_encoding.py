@@ -10,6 +10,7 @@ from typing import NamedTuple
 from needful.abstraction.atom_table import AtomKey, AtomTable
 from needful.core.atoms import GroundAtom, Predicate
 from needful.core.controllers import Controller
+from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Object, Type
 from needful.operator_learning.canonical_names import CanonicalNames
@@ -22,12 +23,18 @@ PREDICATE, CONTROLLER = 0, 1
 INITIAL, ADDED, DELETED, GOAL, EXECUTED, KINDS = range(6)
 
 
-def encode_canonically(demonstrations: Sequence[Demonstration]) -> CanonicalNames:
-    """Return the demonstrations with canonical names, in canonical order, along with the user's names."""
+def encode_canonically(
+    demonstrations: Sequence[Demonstration], deadline: Deadline = NO_DEADLINE
+) -> CanonicalNames:
+    """Return the demonstrations with canonical names, in canonical order, along with the user's names.
+
+    Raises `LearningTimeoutError` if the deadline passes.
+    """
     reader = _Reader()
     for demonstration in demonstrations:
+        deadline.check()
         reader.read(demonstration)
-    return reader.names()
+    return reader.names(deadline)
 
 
 class _Recording(NamedTuple):
@@ -112,7 +119,7 @@ class _Reader:
         self._found.append(relation)
         return self._numbers[kind].setdefault(relation.name, len(self._found))
 
-    def names(self) -> CanonicalNames:
+    def names(self, deadline: Deadline) -> CanonicalNames:
         """Return canonical names for everything in the demonstrations, and the user's names."""
         structure = self._structure
         # Parts with equal colours are sorted by number, so parts are numbered in the order of their names.
@@ -130,7 +137,7 @@ class _Reader:
         structure.relation_types = [tuple(type_numbers[kind] for kind in one.types) for one in relations]
         numbers_by_id = {one: type_numbers[kind] for one, kind in object_types.items()}
         structure.object_types = [numbers_by_id[id(obj.type)] for obj in self._objects]
-        order = canonical_order(structure, len(self._recordings))
+        order = canonical_order(structure, len(self._recordings), deadline)
         new_types = _canonical_types(structure.type_parents, order.types)
         predicates: dict[int, Predicate] = {}
         controllers: dict[int, Controller] = {}
@@ -144,7 +151,11 @@ class _Reader:
         for number in order.objects:
             ordered[structure.object_demonstrations[number]].append(number)
         writer = _Writer(predicates, controllers, new_types, structure.object_types)
-        found = [writer.write(self._recordings[index], ordered[index]) for index in order.demonstrations]
+        found = [
+            writer.write(self._recordings[index], ordered[index])
+            for index in order.demonstrations
+            if not deadline.check()
+        ]
         return CanonicalNames(
             tuple(demonstration for demonstration, _ in found),
             tuple(order.demonstrations),

@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from needful.core.deadline import Deadline
+
 # The number of times that one of several parts of equal colour gets a new colour. Parts that still have
 # equal colours after that are sorted by name.
 MAX_CHOICES = 32
@@ -81,9 +83,12 @@ class CanonicalOrder:
     demonstrations: list[int]
 
 
-def canonical_order(structure: Structure, demonstrations: int) -> CanonicalOrder:
-    """Return types, relations, objects and demonstrations in an order that does not depend on names."""
-    refinement = _Refinement(structure, demonstrations)
+def canonical_order(structure: Structure, demonstrations: int, deadline: Deadline) -> CanonicalOrder:
+    """Return types, relations, objects and demonstrations in an order that does not depend on names.
+
+    Raises `LearningTimeoutError` if the deadline passes.
+    """
+    refinement = _Refinement(structure, demonstrations, deadline)
     refinement.refine()
     for _ in range(MAX_CHOICES):
         if not refinement.choose_type_or_relation():
@@ -132,7 +137,8 @@ def _indices(numbers: Sequence[int]) -> Indices:
 class _Refinement:
     """The colours of all parts during colour refinement."""
 
-    def __init__(self, structure: Structure, demonstrations: int) -> None:
+    def __init__(self, structure: Structure, demonstrations: int, deadline: Deadline) -> None:
+        self._check = deadline.check
         # Parts of different kinds have different colours, so that all colours can be counted together.
         self.types: Colours = np.zeros(len(structure.type_parents), dtype=np.uint64)
         self.relations: Colours = _salted(structure.relation_kinds, 1)
@@ -164,6 +170,7 @@ class _Refinement:
         """Refine all colours until their number stops growing."""
         count = 0
         while (found := self._count()) > count:
+            self._check()
             count = found
             facts = self._fact_colours()
             self.demonstrations = _mix(
@@ -206,6 +213,7 @@ class _Refinement:
         """Refine the colours of objects only, until their number stops growing."""
         count = 0
         while (found := len(np.unique(self.objects))) > count:
+            self._check()
             count = found
             self.objects = self._object_colours(self._fact_colours())
 

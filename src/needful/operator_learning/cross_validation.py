@@ -14,7 +14,14 @@ from typing import TypeAlias
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning.backchaining import Coverage, cover
-from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts, example, location
+from needful.operator_learning.doubts import (
+    EXPERIMENT_ADVICE,
+    Doubt,
+    DoubtKind,
+    Doubts,
+    example,
+    location,
+)
 from needful.operator_learning.encoding import TransitionId, encode_demonstrations
 from needful.operator_learning.false_claims import LiftedClaim, report_false_claims
 from needful.operator_learning.learned_operators import LearnedOperators
@@ -108,8 +115,13 @@ def _rank(claim: LiftedClaim) -> tuple[int, str, str, TransitionId]:
     return (-len(claim.transitions), claim.operator.name, str(claim.atom), claim.transitions[0])
 
 
-def validation_doubts(validation: Validation, training: Doubts) -> tuple[Doubt, ...]:
-    """Return doubts about operators that were worse in cross-validation than on their training data."""
+def validation_doubts(
+    validation: Validation, training: Doubts, advise_experiments: bool = True
+) -> tuple[Doubt, ...]:
+    """Return doubts about operators that were worse in cross-validation than on their training data.
+
+    Do not `advise_experiments` if they were part of learning.
+    """
     found = []
     left_out = f"{validation.transitions} left-out transitions"
     if validation.uncovered > training.uncovered:
@@ -123,7 +135,7 @@ def validation_doubts(validation: Validation, training: Doubts) -> tuple[Doubt, 
                 f"({training.uncovered} in training)",
                 example(validation.failing[0]),
                 "Some preconditions may be accidental, or a case was demonstrated only once. Add "
-                "demonstrations, or test the preconditions with `needful run --experiments`.",
+                f"demonstrations{EXPERIMENT_ADVICE if advise_experiments else ''}.",
             )
         )
     claim, falsely = validation.claim, validation.false_transitions

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from needful.core.operators import Operator
 from needful.operator_learning.encoding import TransitionId
 
+# The advice to refute accidental preconditions by experiments, as the end of a sentence.
+EXPERIMENT_ADVICE = ", or test the preconditions with `needful run --experiments`"
 # The maximum number of doubts that are listed in a console.
 MAX_LISTED_DOUBTS = 10
 
@@ -95,6 +97,11 @@ class Doubts:
 
     def __repr__(self) -> str:
         return f"Doubts(false_claims={self.false_claims}, items={len(self.items)})"
+
+    def after_experiments(self) -> Doubts:
+        """Return the same doubts without the advice to make experiments."""
+        items = (replace(one, advice=one.advice.replace(EXPERIMENT_ADVICE, "")) for one in self.items)
+        return replace(self, items=tuple(items))
 
     @property
     def false_share(self) -> float:

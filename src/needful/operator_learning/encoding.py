@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from needful.abstraction.atom_table import AtomTable
@@ -127,32 +127,40 @@ class NumberedDemonstration(NamedTuple):
 
 
 def encode_demonstrations(
-    demonstrations: Sequence[Demonstration],
-    skip_idle_steps: bool = False,
-    outliers: Set[TransitionId] = frozenset(),
+    demonstrations: Sequence[Demonstration], skip_idle_steps: bool = False
 ) -> tuple[EncodedDemonstration, ...]:
     """Return the demonstrations with numbered transitions, objects and atoms.
 
-    Objects are numbered in the order of their names. `number_transitions` describes the other arguments.
+    Objects are numbered in the order of their names. `number_transitions` describes the other argument.
     """
-    return number_transitions([_numbered(demo) for demo in demonstrations], skip_idle_steps, outliers)
+    return number_transitions([_numbered(demo) for demo in demonstrations], skip_idle_steps)
 
 
 def number_transitions(
-    demonstrations: Sequence[NumberedDemonstration],
-    skip_idle_steps: bool = False,
-    outliers: Set[TransitionId] = frozenset(),
+    demonstrations: Sequence[NumberedDemonstration], skip_idle_steps: bool = False
 ) -> tuple[EncodedDemonstration, ...]:
     """Return the demonstrations with numbered transitions.
 
     With `skip_idle_steps`, backchaining may skip a transition (see `EncodedTransition.skippable`), unless
     its controller hardly ever adds an atom. Without this exception, the learner would find no operator for
-    a controller whose effects the predicates do not describe. The transitions in `outliers` are ignored.
+    a controller whose effects the predicates do not describe.
     """
     numbers = itertools.count()
     effective = _effective_controllers(demonstrations) if skip_idle_steps else frozenset[str]()
+    return tuple(_encode(index, demo, numbers, effective) for index, demo in enumerate(demonstrations))
+
+
+def ignore_transitions(
+    demonstrations: Iterable[EncodedDemonstration], ignored: Set[TransitionId]
+) -> tuple[EncodedDemonstration, ...]:
+    """Return the demonstrations with the given transitions marked as ignored; the others are the same."""
+
+    def marked(transition: EncodedTransition) -> EncodedTransition:
+        return replace(transition, ignored=True) if transition.transition_id in ignored else transition
+
     return tuple(
-        _encode(index, demo, numbers, effective, outliers) for index, demo in enumerate(demonstrations)
+        replace(demonstration, transitions=tuple(map(marked, demonstration.transitions)))
+        for demonstration in demonstrations
     )
 
 
@@ -190,7 +198,6 @@ def _encode(
     demonstration: NumberedDemonstration,
     numbers: Iterator[int],
     skippable: frozenset[str],
-    outliers: Set[TransitionId],
 ) -> EncodedDemonstration:
     table, goal, states, actions = demonstration
     calls = [("", ()), *((controller.name, arguments) for controller, arguments in actions), ("", ())]
@@ -213,7 +220,7 @@ def _encode(
                 after,
                 may_skip,
                 idle,
-                repeated or (index, step) in outliers,
+                repeated,
             )
         )
     return EncodedDemonstration(index, table, goal, tuple(transitions))

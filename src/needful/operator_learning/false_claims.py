@@ -73,23 +73,35 @@ class Validity:
         """Return V(Ω), the number of false claims of a set of operators."""
         return sum(claims.count() for claims in self.by_transition(operators).values())
 
-    def by_transition(self, operators: Iterable[Operator]) -> Mapping[int, FalseClaims]:
-        """Return a map from the number of each transition to the false claims of the operators there."""
+    def by_transition(
+        self, operators: Iterable[Operator], numbers: Container[int] | None = None
+    ) -> Mapping[int, FalseClaims]:
+        """Return a map from the number of each transition to the false claims of the operators there.
+
+        If `numbers` is given, only the transitions with these numbers are examined.
+        """
         found: dict[int, FalseClaims] = {}
         for operator in operators:
-            for number, claims in self.of_operator(operator).items():
-                found[number] = found.get(number, NO_CLAIMS) | claims
+            claims = self.of_operator(operator) if numbers is None else self._at(operator, numbers)
+            for number, claim in claims.items():
+                found[number] = found.get(number, NO_CLAIMS) | claim
         return found
 
     def of_operator(self, operator: Operator) -> Mapping[int, FalseClaims]:
         """Return a map from the numbers of transitions to the false claims of one operator there."""
         known = self._claims.get(operator.text)
         if known is None:
-            transitions = self._transitions.by_controller.get(operator.controller.name, ())
-            pairs = ((one.number, self._false_claims(operator, one)) for one in transitions)
-            known = {number: claims for number, claims in pairs if claims is not NO_CLAIMS}
-            self._claims[operator.text] = known
+            known = self._claims[operator.text] = self._at(operator)
         return known
+
+    def _at(self, operator: Operator, numbers: Container[int] | None = None) -> dict[int, FalseClaims]:
+        transitions = self._transitions.by_controller.get(operator.controller.name, ())
+        pairs = (
+            (one.number, self._false_claims(operator, one))
+            for one in transitions
+            if numbers is None or one.number in numbers
+        )
+        return {number: claims for number, claims in pairs if claims is not NO_CLAIMS}
 
     def _false_claims(self, operator: Operator, transition: EncodedTransition) -> FalseClaims:
         groundings = self._matcher.applicable(operator, transition)

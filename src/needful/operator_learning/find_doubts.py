@@ -19,7 +19,14 @@ from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, GroundedTransition, Operator, OperatorData
-from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts, example, location
+from needful.operator_learning.doubts import (
+    EXPERIMENT_ADVICE,
+    Doubt,
+    DoubtKind,
+    Doubts,
+    example,
+    location,
+)
 from needful.operator_learning.encoding import TransitionId, encode_demonstrations
 from needful.operator_learning.false_claims import (
     LiftedClaim,
@@ -153,8 +160,8 @@ def _doubt_data(data: OperatorData, demonstrations: Sequence[Demonstration]) -> 
             total,
             f"{operator.name} was learned from {'one transition' if total else 'no transition'}",
             location((known[0].demonstration, known[0].step)) if known else "",
-            "Its preconditions may be accidental. Add demonstrations of the action with other objects, or "
-            "test the preconditions with `needful run --experiments`.",
+            "Its preconditions may be accidental. Add demonstrations of the action with other objects"
+            f"{EXPERIMENT_ADVICE}.",
         )
         return
     rare = [
@@ -201,7 +208,7 @@ class _ReachedStep:
         demonstration: the demonstration.
         transition: the index of the demonstration, and the index of the step.
         skipped: whether no operator explains the step, because the step adds nothing necessary.
-        purposeless: whether no change of the step is needed later. The step adds atoms, but none of them is
+        purposeless: whether the step changes atoms, but no change is needed later: no atom that it adds is
             necessary, and no atom that it makes false is a negative precondition of a later operator.
     """
 
@@ -234,7 +241,7 @@ def _reached_steps(
             if needed is not None:
                 skipped = chain[step] is None and necessary[step] is not None
                 removes = not before.isdisjoint(learned.forbidden_after(index, step))
-                purposeless = not after <= before and needed <= before and not removes
+                purposeless = after != before and needed <= before and not removes
                 yield _ReachedStep(demonstration, (index, step), skipped, purposeless)
 
 
@@ -277,18 +284,18 @@ def _doubt_wasted(steps: Iterable[_ReachedStep], learned: LearnedOperators) -> I
 
 
 def _purposeless(name: str, steps: Sequence[_ReachedStep], operator: Operator | None) -> Iterator[Doubt]:
-    patterns = _added_patterns([step for step in steps if step.purposeless], operator)
-    if patterns:
-        pattern = min(patterns, key=lambda one: (-len(patterns[one]), specificity(one)))
-        count = len(patterns[pattern])
+    changes = _changed_patterns([step for step in steps if step.purposeless], operator)
+    if changes:
+        chosen = min(changes, key=lambda one: (-len(changes[one]), not one[1], specificity(one[0])))
+        (pattern, became_true), count = chosen, len(changes[chosen])
         yield Doubt(
             DoubtKind.PURPOSELESS,
             None if operator is None else operator.name,
             name,
             count,
-            f"{name if operator is None else operator.name} made {pattern} true, but nothing needed it in "
-            f"{count} of {len(steps)} steps",
-            example(patterns[pattern][0]),
+            f"{name if operator is None else operator.name} made {pattern} "
+            f"{'true' if became_true else 'false'}, but nothing needed it in {count} of {len(steps)} steps",
+            example(changes[chosen][0]),
             "A predicate for the condition that needs it may be missing, or the steps were detours.",
         )
 
@@ -317,11 +324,15 @@ def _idle(name: str, steps: Sequence[_ReachedStep], operator: Operator | None) -
             yield Doubt(DoubtKind.IDLE, about, name, len(found), text, example(found[0]), advice)
 
 
-def _added_patterns(
+def _changed_patterns(
     steps: Sequence[_ReachedStep], operator: Operator | None
-) -> Mapping[DeletePattern, list[TransitionId]]:
-    """Group the steps of a controller by the atoms that they add, lifted to the controller's arguments."""
-    found: dict[DeletePattern, list[TransitionId]] = {}
+) -> Mapping[tuple[DeletePattern, bool], list[TransitionId]]:
+    """Group the steps of a controller by the atoms that they change, lifted to the controller's arguments.
+
+    In a key, the pattern of an atom is followed by whether the atom became true. If a step makes some atoms
+    true, those that it makes false are left out.
+    """
+    found: dict[tuple[DeletePattern, bool], list[TransitionId]] = {}
     for step in steps:
         index, types = step.transition[1], step.controller.types
         arguments = tuple(Variable(f"?x{number}", kind) for number, kind in enumerate(types))
@@ -329,8 +340,8 @@ def _added_patterns(
             arguments = operator.controller_arguments
         before, after = step.demonstration.abstract_states[index : index + 2]
         lifting = dict(zip(step.demonstration.actions[index].objects, arguments, strict=True))
-        for pattern in {lift_pattern(atom, lifting) for atom in after - before}:
-            found.setdefault(pattern, []).append(step.transition)
+        for pattern in {lift_pattern(atom, lifting) for atom in (after - before) or (before - after)}:
+            found.setdefault((pattern, step.adds), []).append(step.transition)
     return found
 
 

@@ -203,13 +203,12 @@ def reliable_effects(climb: Climb, problem: LearningProblem) -> Climb:
     hypothesis = climb.hypothesis
     fitted = list(hypothesis.fitted)
     reusable = _reusable_predicates(one.operator for one in fitted)
-    claims = problem.validity.count(one.operator for one in fitted)
-    for index, one in enumerate(fitted):
+    for index, one in enumerate(hypothesis.fitted):
         for atom in _reliable_atoms(one, reusable, problem):
             earlier = fitted[index]
             extended = replace(earlier.operator, add_effects=earlier.operator.add_effects | {atom})
             fitted[index] = replace(earlier, operator=extended)
-            if problem.validity.count(each.operator for each in fitted) > claims:
+            if problem.validity.count(each.operator for each in fitted) > problem.false_claims(hypothesis):
                 fitted[index] = earlier
     if tuple(fitted) == hypothesis.fitted:
         return climb
@@ -236,12 +235,12 @@ def _reliable_atoms(
     operator, data = fitted.operator, fitted.data
     if len(data) < MIN_TRANSITIONS:
         return
-    predictions = [problem.matcher.predict(operator, transition, objects) for transition, objects in data]
-    after = common_atoms_after(operator, data)
+    after = common_atoms_after(operator, data, reusable)
     for key in sorted(after):
         predicted = all(
-            transition.table.ground((key,), objects) & prediction
-            for (transition, objects), prediction in zip(data, predictions, strict=True)
+            transition.table.ground((key,), objects)
+            & problem.matcher.predict(operator, transition, objects)
+            for transition, objects in data
         )
-        if key[0] in reusable and not predicted:
+        if not predicted:
             yield from lifted_atoms(operator.parameters, {key: after[key]})

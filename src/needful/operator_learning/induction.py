@@ -8,7 +8,7 @@ two ways to turn the atom into a pattern.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -192,13 +192,17 @@ def preconditions_by_key(operator: Operator, data: Sequence[Datum]) -> LiftedAto
     return found
 
 
-def common_atoms_after(operator: Operator, data: Sequence[Datum]) -> LiftedAtomMap:
-    """Return the keys of the atoms that hold after every transition in `data`, with their predicates."""
+def common_atoms_after(operator: Operator, data: Sequence[Datum], names: Container[str]) -> LiftedAtomMap:
+    """Return the keys of the atoms that hold after every transition in `data`, with their predicates.
+
+    Only the predicates with the given names are considered.
+    """
     found = _split_liftable(operator, data[0], data[0][0].after)[0]
     return {
         key: predicate
         for key, predicate in found.items()
-        if all(transition.table.ground((key,), objects) & transition.after for transition, objects in data)
+        if key[0] in names
+        and all(transition.table.ground((key,), objects) & transition.after for transition, objects in data)
     }
 
 

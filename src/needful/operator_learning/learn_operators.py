@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from needful.core.deadline import NO_DEADLINE, Deadline
-from needful.core.demonstrations import Demonstration
+from needful.core.demonstrations import Demonstration, check_declarations
 from needful.operator_learning.canonical_encoding import encode_canonically
 from needful.operator_learning.canonical_names import CanonicalNames
 from needful.operator_learning.encoding import TransitionId, number_transitions
@@ -39,7 +39,7 @@ MAX_SKIPPED_CLAIMS = 0.1
 
 Schedule: TypeAlias = Callable[[LearningProblem, Move, Climb], Climb]
 TypeMerger: TypeAlias = Callable[[Climb, LearningProblem], Climb]
-NoiseRepair: TypeAlias = Callable[[Sequence[Demonstration]], Repairs]
+NoiseRepair: TypeAlias = Callable[[Sequence[Demonstration], Deadline], Repairs]
 EffectFinder: TypeAlias = Callable[[Climb, LearningProblem], Climb]
 ConditionFinder: TypeAlias = Callable[[Climb, LearningProblem, Resume], Climb]
 Escape: TypeAlias = Callable[[Climb, LearningProblem, Resume], Climb]
@@ -104,8 +104,9 @@ def learn_operators(
     and the names that occur in them do not affect the result; see `canonical_names`. Raises
     `LearningTimeoutError` if the deadline passes.
     """
+    check_declarations(demonstrations)
     config = config or OperatorLearningConfig()
-    repairs = config.repair(demonstrations)
+    repairs = config.repair(demonstrations, deadline)
 
     def learn(demonstrations: Sequence[Demonstration], limit: int | None = None) -> LearningResult:
         limited = deadline if limit is None else deadline.with_check_limit(limit)
@@ -122,14 +123,16 @@ def _learn_without_outliers(
 
     If the demonstrations are `noisy` (atoms were repaired), more transitions can count as outliers.
     """
-    names = encode_canonically(demonstrations)
+    names = encode_canonically(demonstrations, deadline)
     outliers: frozenset[TransitionId] = frozenset()
-    climb, problem = _learn(_problem(names, config, deadline), config, names)
+    encoded = number_transitions(names.demonstrations, config.skip_idle_steps)
+    everything = LearningProblem.of_encoded(encoded, config.generalise, deadline)
+    climb, problem = _learn(everything, config, names)
     for _ in range(MAX_OUTLIER_ROUNDS if config.skip_idle_steps else 0):
         more = outliers | find_outliers(climb.hypothesis, problem, noisy)
         if more == outliers or len(more) > MAX_OUTLIERS * problem.size:
             break
-        reached, without = _learn(_problem(names, config, deadline, more), config, names)
+        reached, without = _learn(everything.ignoring(more), config, names)
         ignored = len(more) - len(outliers)
         if not ignoring_pays(reached.hypothesis, climb.hypothesis, ignored, noisy=noisy):
             break
@@ -140,16 +143,6 @@ def _learn_without_outliers(
 
     climb = config.effects(config.escape(climb, problem, resume), problem)
     return LearningResult(climb, problem, names, outliers)
-
-
-def _problem(
-    names: CanonicalNames,
-    config: OperatorLearningConfig,
-    deadline: Deadline,
-    outliers: frozenset[TransitionId] = frozenset(),
-) -> LearningProblem:
-    encoded = number_transitions(names.demonstrations, config.skip_idle_steps, outliers)
-    return LearningProblem.of_encoded(encoded, config.generalise, deadline)
 
 
 def _learn(
@@ -186,12 +179,15 @@ def _claims_at_skipped_steps(hypothesis: Hypothesis, problem: LearningProblem) -
     False claims are predicted atoms that do not hold. Many of them mean that too many steps were skipped:
     the operators of a controller were learned from some of its uses, and are false for the others.
     """
-    claims = problem.validity.by_transition(hypothesis.coverage.operators)
-    return sum(
-        claims[transition.number].count()
+    skipped = {
+        transition.number
         for chain in hypothesis.coverage.chains
         for transition, link in zip(
             chain.demonstration.transitions[chain.uncovered :], chain.links, strict=True
         )
-        if link.match is SKIPPED and transition.number in claims
-    )
+        if link.match is SKIPPED
+    }
+    if not skipped:
+        return 0
+    claims = problem.validity.by_transition(hypothesis.coverage.operators, skipped)
+    return sum(one.count() for one in claims.values())

@@ -70,6 +70,12 @@ class LearnedOperators:
         counts = f"operators={len(self.data)}, transitions={self.transitions}, uncovered={self.uncovered}"
         return f"LearnedOperators({counts}, not_reproduced={len(self.not_reproduced)})"
 
+    def with_operators(self, operators: Iterable[Operator]) -> LearnedOperators:
+        """Return the same data with corrected operators in place of those with the same names."""
+        by_name = {operator.name: operator for operator in operators}
+        data = (replace(one, operator=by_name.get(one.operator.name, one.operator)) for one in self.data)
+        return replace(self, data=tuple(data))
+
     @property
     def operators(self) -> tuple[Operator, ...]:
         """The learned operators, sorted by name."""

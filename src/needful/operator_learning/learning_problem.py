@@ -19,6 +19,7 @@ from needful.operator_learning.encoding import (
     TransitionId,
     TransitionIndex,
     encode_demonstrations,
+    ignore_transitions,
 )
 from needful.operator_learning.false_claims import Validity
 from needful.operator_learning.induction import Generalise, Inducer
@@ -98,15 +99,12 @@ class LearningProblem:
         generalise: Generalise,
         deadline: Deadline = NO_DEADLINE,
         skip_idle_steps: bool = False,
-        outliers: Set[TransitionId] = frozenset(),
     ) -> LearningProblem:
         """Encode demonstrations and return them as a learning problem.
 
         `generalise` turns a mispredicted atom into a quantified delete (a pattern that matches atoms).
         """
-        return cls.of_encoded(
-            encode_demonstrations(demonstrations, skip_idle_steps, outliers), generalise, deadline
-        )
+        return cls.of_encoded(encode_demonstrations(demonstrations, skip_idle_steps), generalise, deadline)
 
     @classmethod
     def of_encoded(
@@ -152,6 +150,13 @@ class LearningProblem:
     def skipping_purposeless_steps(self) -> LearningProblem:
         """Return the same problem, but backchaining may skip each step that adds nothing necessary."""
         return replace(self, skip_purposeless=True)
+
+    def ignoring(self, transitions: Set[TransitionId]) -> LearningProblem:
+        """Return the same problem, but without the given transitions; cached matches are shared."""
+        demonstrations = ignore_transitions(self.demonstrations, transitions)
+        index = TransitionIndex.of(demonstrations)
+        validity = Validity(index, self.matcher)
+        return replace(self, demonstrations=demonstrations, transitions=index, validity=validity)
 
     def with_fitted(self, hypothesis: Hypothesis, fitted: tuple[FittedOperator, ...]) -> Hypothesis:
         """Return the hypothesis with `fitted` as its operators, and with the coverage of these operators.

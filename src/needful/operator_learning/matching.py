@@ -306,7 +306,7 @@ def _groundings(
     before = [Constraint(name, variables, transition.before) for name, variables in needs.other_atoms]
     for pinned, adds in _pins(operator.adds.other_atoms, list(bits(needed & ~added)), binding, table):
         after = [Constraint(name, variables, transition.after) for name, variables in adds]
-        domains = [table.of_type(variable.type) for variable in operator.numbers]
+        domains = table.domains(operator.text, operator.numbers)
         for objects in join(table, after + before, domains, pinned, check, operator.interchangeable):
             if not operator.forbidden(transition, objects):
                 yield objects
@@ -324,7 +324,7 @@ def _applicable(
     if held.bit_count() < len(needs.argument_atoms):
         return
     before = [Constraint(name, variables, transition.before) for name, variables in needs.other_atoms]
-    domains = [table.of_type(variable.type) for variable in operator.numbers]
+    domains = table.domains(operator.text, operator.numbers)
     for objects in join(table, before, domains, binding, check, operator.interchangeable):
         if not operator.forbidden(transition, objects):
             yield objects

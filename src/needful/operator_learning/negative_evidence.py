@@ -169,6 +169,8 @@ def _held_at_false_claims(
     Only the transitions whose numbers are in `failed` are considered.
     """
     found: set[AtomKey] = set()
+    if not failed:
+        return found
     for number in sorted(failed & problem.validity.of_operator(fitted.operator).keys()):
         transition = problem.transitions.by_number[number]
         groundings = problem.matcher.applicable(fitted.operator, transition)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeAlias
@@ -30,10 +30,12 @@ import numpy.typing as npt
 from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.atoms import GroundAtom
 from needful.core.controllers import GroundController
+from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning.encoding import TransitionId
 from needful.operator_learning.induction import Datum, liftable_atoms_before
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
+from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_objects import purposeless_steps
 
 # The cost of a detection error: minus the logarithm of its assumed probability.
@@ -49,8 +51,10 @@ MIN_REPAIRS = 2
 RARE = 0.02
 # An operator that explains at most this share may be a mistake if it is often false in other transitions.
 FEW = 0.25
-# With fewer transitions of a controller, chance cannot be told from a rule.
+# With fewer transitions, chance cannot be told from a rule.
 ENOUGH = 20
+# Fewer transitions than this do not show that an operator is misleading: they may be all uses of a rule.
+MIN_MISLEADING = 2
 # With noisy atoms, at most this share of an operator's transitions may lack one of its preconditions.
 NOISE = 0.08
 # If more than this share of all steps has no purpose, a precondition was probably lost because of noise.
@@ -75,12 +79,12 @@ class Repairs:
         return sum(self.counts)
 
 
-def repair_noise(demonstrations: Sequence[Demonstration]) -> Repairs:
+def repair_noise(demonstrations: Sequence[Demonstration], deadline: Deadline = NO_DEADLINE) -> Repairs:
     """Return the demonstrations with atoms repaired that are most likely detection errors.
 
-    Goal atoms in the last state are never changed.
+    Goal atoms in the last state are never changed. Raises `LearningTimeoutError` if the deadline passes.
     """
-    if not _has_rare_change(demonstrations):
+    if not _has_rare_change(demonstrations, deadline):
         return keep_atoms(demonstrations)
     forms: dict[_Form, int] = {}
     changing = {
@@ -89,11 +93,15 @@ def repair_noise(demonstrations: Sequence[Demonstration]) -> Repairs:
         for before, after in pairwise(demonstration.abstract_states)
         for atom in before ^ after
     }
-    series = [_Series.of(demonstration, changing, forms) for demonstration in demonstrations]
+    series = [
+        _Series.of(demonstration, changing, forms)
+        for demonstration in demonstrations
+        if not deadline.check()
+    ]
     values = [one.recorded for one in series]
     for _ in range(MAX_ROUNDS):
         costs = _step_costs(series, values, len(forms))
-        repaired = [one.most_likely(costs) for one in series]
+        repaired = [one.most_likely(costs) for one in series if not deadline.check()]
         unchanged = all(map(np.array_equal, repaired, values))
         values = repaired
         if unchanged:
@@ -104,10 +112,11 @@ def repair_noise(demonstrations: Sequence[Demonstration]) -> Repairs:
     return Repairs(tuple(one.with_values(rows) for one, rows in zip(series, values, strict=True)), counts)
 
 
-def _has_rare_change(demonstrations: Sequence[Demonstration]) -> bool:
+def _has_rare_change(demonstrations: Sequence[Demonstration], deadline: Deadline) -> bool:
     """Return whether some change is so rare that a wrong atom may have caused it."""
     uses, changes = Counter[str](), Counter[tuple[str, str, tuple[int, ...], bool]]()
     for demonstration in demonstrations:
+        deadline.check()
         for action, (before, after) in zip(
             demonstration.actions, pairwise(demonstration.abstract_states), strict=True
         ):
@@ -263,7 +272,7 @@ def _step_costs(
     return -np.log(shares)
 
 
-def keep_atoms(demonstrations: Sequence[Demonstration]) -> Repairs:
+def keep_atoms(demonstrations: Sequence[Demonstration], deadline: Deadline = NO_DEADLINE) -> Repairs:
     """Repair nothing, as in the paper."""
     return Repairs(tuple(demonstrations), (0,) * len(demonstrations))
 
@@ -279,10 +288,12 @@ def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool)
     found = rare_operator_transitions(hypothesis, problem)
     purposeless = len(purposeless_steps(hypothesis))
     misleading = misleading_operator_transitions(hypothesis, problem)
-    if purposeless > 2 * len(misleading):
+    if MIN_MISLEADING <= len(misleading) < purposeless / 2:
         found |= misleading
-    if noisy or purposeless > MANY * problem.size:
-        found |= noisy_transitions(hypothesis)
+    if noisy:
+        found |= noisy_transitions(hypothesis.fitted)
+    elif purposeless > MANY * problem.size:
+        found |= noisy_transitions(one for one in hypothesis.fitted if len(one.data) >= ENOUGH)
     return found
 
 
@@ -326,9 +337,8 @@ def misleading_operator_transitions(hypothesis: Hypothesis, problem: LearningPro
     found: set[TransitionId] = set()
     for fitted in hypothesis.fitted:
         transitions = problem.transitions.by_controller[fitted.operator.controller.name]
-        false = len(problem.validity.of_operator(fitted.operator))
         few = len(transitions) >= ENOUGH and len(fitted.data) <= FEW * len(transitions)
-        if few and false >= 2 * len(fitted.data):
+        if few and len(problem.validity.of_operator(fitted.operator)) >= 2 * len(fitted.data):
             explained = [transition for transition, _ in fitted.data]
             others = (
                 one.operator
@@ -342,14 +352,14 @@ def misleading_operator_transitions(hypothesis: Hypothesis, problem: LearningPro
     return found
 
 
-def noisy_transitions(hypothesis: Hypothesis) -> set[TransitionId]:
+def noisy_transitions(operators: Iterable[FittedOperator]) -> set[TransitionId]:
     """Return the transitions that differ from almost all others of their operator.
 
     A transition differs if an atom does not hold before it, but holds before almost all other transitions.
     A transition also differs if it made an atom false that almost no other transition made false.
     """
     found: set[TransitionId] = set()
-    for fitted in hypothesis.fitted:
+    for fitted in operators:
         few = NOISE * len(fitted.data)
         held = {datum: set(liftable_atoms_before(fitted.operator, datum)) for datum in fitted.data}
         deleted = {datum: _deleted(datum) for datum in fitted.data}

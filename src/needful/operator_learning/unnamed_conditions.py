@@ -7,9 +7,10 @@ held before every transition of the operator, about one or more unnamed objects 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from operator import and_, or_
 from typing import NamedTuple
 
 from needful.abstraction.atom_table import AtomKey, bits
@@ -69,7 +70,7 @@ def consumed_objects(fitted: FittedOperator) -> list[Consumption]:
     for key in sorted(common):
         objects = tuple(one[key] for one in per_datum)
         signatures = [
-            signatures_before(datum)[number] for datum, number in zip(fitted.data, objects, strict=True)
+            _signature_of(number, datum) for datum, number in zip(fitted.data, objects, strict=True)
         ]
         replaced = all(key in one for one in added)
         atoms = frozenset.intersection(*signatures)
@@ -103,7 +104,7 @@ def consumption_classes(fitted: FittedOperator) -> list[Condition]:
             condition = _typed(part, frozenset({key}), [()] * len(data))
         else:
             objects = [unnamed[index][key] for index in sorted(support[key])]
-            signatures = [signatures_before(one)[number] for one, number in zip(data, objects, strict=True)]
+            signatures = [_signature_of(number, one) for one, number in zip(data, objects, strict=True)]
             atoms = frozenset(one for one in frozenset.intersection(*signatures) if ANYTHING not in one[1])
             condition = _typed(part, atoms, [(number,) for number in objects])
         if condition is None:
@@ -154,20 +155,24 @@ def shared_signatures(data: Sequence[Datum]) -> list[Signature]:
 
 def _signatures_within(keys: Signature, datum: Datum) -> set[Signature]:
     """Return the signatures of the unnamed objects before a transition, reduced to the atoms in `keys`."""
-    transition, objects = datum
-    found: dict[int, list[AtomKey]] = {}
+    # Objects with the same atoms stay together: each atom divides each group of objects in two.
+    groups: list[tuple[int, tuple[AtomKey, ...]]] = [(-1, ())]
     for key in keys:
-        for number in _unnamed_objects_with(key, transition, objects):
-            found.setdefault(number, []).append(key)
-    return set(map(frozenset, found.values()))
+        mask = _unnamed_objects_with(key, datum)
+        if mask:
+            divided = [(group & mask, (*atoms, key)) for group, atoms in groups if group & mask]
+            groups = divided + [(group & ~mask, atoms) for group, atoms in groups if group & ~mask]
+    return {frozenset(atoms) for _, atoms in groups if atoms}
 
 
-def _unnamed_objects_with(
-    key: AtomKey, transition: EncodedTransition, objects: tuple[int, ...]
-) -> Iterable[int]:
-    """Return the unnamed objects for which an atom held before a transition."""
+def _unnamed_objects_with(key: AtomKey, datum: Datum) -> int:
+    """Return the mask of the unnamed objects for which an atom held before a transition."""
+    transition, objects = datum
     if ANYTHING not in key[1]:
-        return satisfying_objects(key, transition, objects).difference(objects)
+        found = satisfying_objects(key, transition, objects)
+        for number in objects:
+            found &= ~(1 << number)
+        return found
     name, indices = key
     table, arity = transition.table, len(objects)
     mask = atoms_before(key, transition, objects)
@@ -176,12 +181,10 @@ def _unnamed_objects_with(
             for number in objects:
                 mask &= ~table.with_argument(name, position, number)
     if len(set(indices)) == len(indices):
-        return table.arguments_at(indices.index(arity), mask & ~table.with_repeated_argument)
-    return {
-        arguments[indices.index(arity)]
-        for arguments in (table.arguments[atom] for atom in bits(mask))
-        if _same_pattern(arguments, indices)
-    }
+        return table.objects_at(indices.index(arity), mask & ~table.with_repeated_argument)
+    rows = (table.arguments[atom] for atom in bits(mask))
+    numbers = (row[indices.index(arity)] for row in rows if _same_pattern(row, indices))
+    return functools.reduce(or_, (1 << number for number in numbers), 0)
 
 
 def _same_pattern(first: Sequence[int], second: Sequence[int]) -> bool:
@@ -198,7 +201,6 @@ def _maximal(sets: Iterable[Signature]) -> list[Signature]:
     return found[:MAX_CONDITIONS]
 
 
-@lru_cache(maxsize=4096)
 def signatures_before(datum: Datum) -> dict[int, Signature]:
     """Return, for each unnamed object, the lifted atoms about it that held before a transition."""
     transition, objects = datum
@@ -209,6 +211,13 @@ def signatures_before(datum: Datum) -> dict[int, Signature]:
         else:
             found[number] = [key]
     return {number: frozenset(keys) for number, keys in found.items()}
+
+
+def _signature_of(number: int, datum: Datum) -> Signature:
+    """Return the lifted atoms about one unnamed object that held before a transition."""
+    transition, objects = datum
+    atoms = transition.before & transition.table.with_object(number)
+    return frozenset(key for one, key in _atoms_about_unnamed(transition, objects, atoms) if one == number)
 
 
 def _atoms_about_unnamed(
@@ -229,7 +238,7 @@ def _atoms_about_unnamed(
             if one not in index_of:
                 yield one, (table.atoms[atom].predicate.name, (arity,))
             continue
-        unnamed = {number for number in arguments if number not in index_of}
+        unnamed = [number for number in dict.fromkeys(arguments) if number not in index_of]
         if 1 <= len(unnamed) <= 2:
             name = table.atoms[atom].predicate.name
             for one in unnamed:
@@ -271,12 +280,17 @@ def condition_of(
 
 def first_witness(datum: Datum, atoms: Signature) -> int:
     """Return the first unnamed object that satisfied the atoms before a transition."""
-    return min(number for number, one in signatures_before(datum).items() if atoms <= one)
+    return next(bits(_witnesses(datum, atoms)))
 
 
 def has_unique_witnesses(data: Sequence[Datum], atoms: Signature) -> bool:
     """Return whether exactly one unnamed object satisfied the atoms before each transition."""
-    return all(sum(atoms <= one for one in signatures_before(datum).values()) == 1 for datum in data)
+    return all(_witnesses(datum, atoms).bit_count() == 1 for datum in data)
+
+
+def _witnesses(datum: Datum, atoms: Signature) -> int:
+    """Return the mask of the unnamed objects that satisfied the atoms before a transition."""
+    return functools.reduce(and_, (_unnamed_objects_with(key, datum) for key in atoms))
 
 
 def _partner(transition: EncodedTransition, bound: Sequence[int], key: AtomKey) -> int:

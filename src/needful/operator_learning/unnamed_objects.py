@@ -42,7 +42,6 @@ from needful.operator_learning.unnamed_conditions import (
     has_unique_witnesses,
     predicates_of,
     shared_signatures,
-    signatures_before,
 )
 
 # The evidence, in bits, that makes a condition informative (8 bits are odds of 1 to 256), and the minimum
@@ -99,13 +98,6 @@ def conditions_on_unnamed_objects(climb: Climb, problem: LearningProblem, resume
     After each new parameter, `resume` continues hill climbing, because the new precondition may make
     further effects necessary. A condition is rejected if the result covers fewer transitions.
     """
-    try:
-        return _require_conditions(climb, problem, resume)
-    finally:
-        signatures_before.cache_clear()
-
-
-def _require_conditions(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb:
     tried: set[tuple[str, Signature]] = set()
     cache: dict[tuple[str, tuple[Datum, ...]], list[_Proposal]] = {}
     while True:
@@ -228,7 +220,6 @@ def _proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator
         key=lambda one: (len(one.transitions), len(one.table.objects), one.index),
     )
     opportunities = Opportunities(fitted, demonstrations)
-    claims = problem.validity.of_operator(fitted.operator)
     consumed: list[Signature] = []
     for one in consumed_objects(fitted):
         evidence = opportunities.bits(one.atoms)
@@ -236,15 +227,19 @@ def _proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator
         condition = condition_of(fitted, fitted.data, atoms, objects=one.objects) if atoms else None
         if condition is not None:
             consumed.append(condition.atoms)
-            excludes = bool(claims) and _excludes_false_claims(fitted, condition, problem)
+            excludes = _excludes_false_claims(fitted, condition, problem)
             yield _Proposal(fitted, (condition,), evidence, True, one.replaced, excludes)
     if not consumed:
         yield from _division(fitted, opportunities)
     first = {one.index for one in demonstrations[:SCREENING_DEMONSTRATIONS]}
     screening = [datum for datum in fitted.data if datum[0].demonstration in first]
+    # A condition that all transitions share is also shared by these.
+    screened = list(_shared(screening, opportunities.arity))
+    if not screened:
+        return
+    claims = problem.validity.of_operator(fitted.operator)
     if not claims and all(
-        opportunities.always_hold((earlier or frozenset()) | atoms)
-        for earlier, atoms in _shared(screening, opportunities.arity)
+        opportunities.always_hold((earlier or frozenset()) | atoms) for earlier, atoms in screened
     ):
         return
     alone = 0.0
@@ -260,7 +255,7 @@ def _proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator
         condition = _condition(fitted, earlier, atoms)
         if condition is None or condition.atoms in consumed:
             continue
-        excludes = bool(claims) and _excludes_false_claims(fitted, condition, problem)
+        excludes = _excludes_false_claims(fitted, condition, problem)
         if evidence >= MIN_BITS or excludes:
             yield _Proposal(fitted, (condition,), evidence, excludes_false_claims=excludes)
 
@@ -301,7 +296,7 @@ def _shared(data: Sequence[Datum], arity: int) -> Iterator[tuple[Signature | Non
 def _pruned(atoms: Signature, earlier: Signature, bits: float, opportunities: Opportunities) -> Signature:
     """Drop the atoms with a further unnamed object (index `ANYTHING`) that do not add evidence."""
     for atom in sorted(key for key in atoms if ANYTHING in key[1]):
-        if opportunities.bits(earlier | (atoms - {atom})) >= bits - 1.0:
+        if opportunities.bits(earlier | (atoms - {atom}), stronger=earlier | atoms) >= bits - 1.0:
             atoms -= {atom}
     return atoms
 

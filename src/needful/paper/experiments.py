@@ -34,6 +34,8 @@ class SweepSettings:
         timeout: seconds of planning per task; None for the paper's limit (10; in household domains 60).
         learning_timeout: seconds of learning per job; None for no limit.
         planner: the name of the planner.
+        samples_per_step: how many times to try a step with continuous parameters.
+        horizon: the maximum number of low-level actions in a plan; None for the domain's horizon.
     """
 
     domains: tuple[str, ...] = ANALYTIC
@@ -44,6 +46,8 @@ class SweepSettings:
     timeout: float | None = None
     learning_timeout: float | None = None
     planner: str = DEFAULT_PLANNER
+    samples_per_step: int = 10
+    horizon: int | None = None
 
     def __post_init__(self) -> None:
         for domain in self.domains:
@@ -64,6 +68,8 @@ class SweepSettings:
             protocol.timeout if self.timeout is None else self.timeout,
             learning_timeout=self.learning_timeout,
             planner=self.planner,
+            samples_per_step=self.samples_per_step,
+            horizon=self.horizon,
         )
 
 

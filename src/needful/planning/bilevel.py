@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -12,14 +14,28 @@ from needful.core.atoms import AbstractState
 from needful.core.controllers import Execute
 from needful.core.model import PlanningModel
 from needful.core.operators import Operator
-from needful.core.plans import AbstractPlan, Outcome, PlanningResult, SearchStatistics, necessary_atoms
+from needful.core.plans import (
+    AbstractPlan,
+    Failure,
+    Outcome,
+    PlanningResult,
+    SearchStatistics,
+    Suspect,
+    necessary_atoms,
+)
 from needful.core.tasks import AbstractTask, Task
 from needful.errors import InvalidInputError, UnknownNameError, check_at_least_one
 from needful.planning.budget import Budget, Clock
+from needful.planning.costs import Suspicions
 from needful.planning.interfaces import Planner, PlanStream, Problem
 from needful.planning.planners import default_planner
-from needful.planning.refinement import Refinement, RefinementLimits, refine
+from needful.planning.refinement import Refinement, RefinementLimits, ResumableRefinement
 from needful.seeding import rng_for, seed_for
+
+# In the first round of refinement, each step of an abstract plan may draw this many times `samples_per_step`
+# samples on average. Each further round allows twice as many. The last round ends planning.
+FIRST_ROUND = 2
+MAX_ROUNDS = 5
 
 # A function that takes an abstract plan, the initial abstract state and the goal. It returns the plan's
 # subgoals: the atoms that must hold before the plan, and for each step the atoms that must hold after it.
@@ -54,7 +70,8 @@ class PlanningConfig:
         timeout: seconds per task, for grounding, search and refinement together.
         max_abstract_plans: how many abstract plans to refine; with 1, a failed refinement ends planning.
         samples_per_step: how many times to try a step with continuous parameters.
-        horizon: the maximum number of low-level actions in a plan.
+        horizon: the maximum number of low-level actions in a plan. With None, solvers and demonstrators use
+            the `horizon` of their environment, and `plan` has no limit.
         max_nodes: how many search nodes may be created per task, or None for no limit.
         max_ground_operators: how many ground operators a problem may have, or None for no limit.
         allow_noops: whether to plan with operators that have no effects, or only quantified deletes.
@@ -66,7 +83,7 @@ class PlanningConfig:
     timeout: float = 10.0
     max_abstract_plans: int = 8
     samples_per_step: int = 10
-    horizon: int = 100
+    horizon: int | None = None
     max_nodes: int | None = 20_000_000
     max_ground_operators: int | None = 2_500_000
     allow_noops: bool = True
@@ -83,6 +100,15 @@ class PlanningConfig:
             max_nodes=self.max_nodes,
             max_ground_operators=self.max_ground_operators,
         )
+
+    @property
+    def action_limit(self) -> int:
+        """The horizon, or the largest integer if there is none."""
+        return sys.maxsize if self.horizon is None else self.horizon
+
+    def with_horizon(self, horizon: int) -> PlanningConfig:
+        """Return these settings with the given horizon, unless they have one."""
+        return replace(self, horizon=horizon) if self.horizon is None else self
 
 
 def plan(
@@ -125,7 +151,7 @@ def plan(
         return PlanningResult(outcome, statistics=statistics)
     if not problem.goal_reachable:
         return PlanningResult(Outcome.NO_ABSTRACT_PLAN, statistics=statistics)
-    return _Attempt(task, initial, model, execute, config, seed, budget, statistics).run(problem)
+    return _Attempt(task, initial, model, execute, config, seed, budget, statistics, problem).run()
 
 
 def _is_noop(operator: Operator) -> bool:
@@ -145,9 +171,37 @@ def _check(task: Task, model: PlanningModel) -> None:
             raise UnknownNameError("predicate in the goal", atom.predicate.name, known)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
+class _PlanAttempt:
+    """One abstract plan, and how far its refinement got.
+
+    Attributes:
+        steps: the indices of the plan's ground operators.
+        plan: the abstract plan.
+        subgoals: its subgoals; see `Subgoals`.
+        refinement: the search for parameters.
+        samples: the number of samples drawn so far.
+    """
+
+    steps: tuple[int, ...]
+    plan: AbstractPlan
+    subgoals: tuple[AbstractState, ...]
+    refinement: ResumableRefinement
+    samples: int = 0
+
+
+@dataclass(slots=True)
 class _Attempt:
-    """One call of `plan`: the task, settings and counters that all its abstract plans share."""
+    """One call of `plan`: the task and settings, and what was found out so far.
+
+    Attributes:
+        task, initial, model, execute, config, seed, budget, statistics: the task, settings and counters.
+        problem: the ground problem with the discovered failures and costs.
+        stream: the running search; None if it must be started with the current problem.
+        suspicions: the ground operators that missed their subgoals.
+        tried: the plans that were refined, as indices of ground operators.
+        deepest: the result of the refinement that failed at the latest step.
+    """
 
     task: Task
     initial: AbstractState
@@ -157,79 +211,113 @@ class _Attempt:
     seed: int
     budget: Budget
     statistics: SearchStatistics
+    problem: Problem
+    stream: PlanStream | None = None
+    suspicions: Suspicions = field(default_factory=Suspicions)
+    tried: list[tuple[int, ...]] = field(default_factory=list)
+    deepest: PlanningResult | None = None
 
-    def run(self, problem: Problem) -> PlanningResult:
-        """Refine abstract plans in turn until one succeeds, and return its result.
+    def run(self) -> PlanningResult:
+        """Refine abstract plans until one succeeds; else return the result that failed at the latest step."""
+        result = self._run_rounds()
+        return replace(result, suspects=tuple(self.suspicions.suspects.values()))
 
-        If none succeeds, return the result that failed at the latest step. If the simulator reports that
-        some objects made a step fail, the search restarts. New plans must then act on these objects before
-        they use this step.
+    def _run_rounds(self) -> PlanningResult:
+        """Refine in rounds, so that a plan that is hard to refine does not take the time of the others.
+
+        In the first round, each plan may draw `FIRST_ROUND` times `samples_per_step` samples per step. In
+        each further round, the plans that were interrupted may draw twice as many as in the round before.
         """
-        deepest: PlanningResult | None = None
-        stream = self._start_search(problem)
+        interrupted: list[_PlanAttempt] = []
+        for number in range(MAX_ROUNDS):
+            waiting, interrupted = interrupted, []
+            for attempt in itertools.chain(waiting, self._new_plans()):
+                max_work = (FIRST_ROUND << number) * self.config.samples_per_step * len(attempt.steps)
+                result, refinement = self._refine(attempt, max_work)
+                if refinement.failure is None:
+                    return result
+                self.deepest = _deeper(self.deepest, result)
+                if result.outcome is Outcome.TIMEOUT:
+                    return replace(self.deepest, outcome=Outcome.TIMEOUT)
+                self._learn_from(attempt, refinement, refinement.failure)
+                if not refinement.complete:
+                    interrupted.append(attempt)
+            if not interrupted or self._end_reason is Outcome.TIMEOUT:
+                break
+        return self._without_success()
+
+    def _new_plans(self) -> Iterator[_PlanAttempt]:
+        """Yield abstract plans that were not tried yet; a changed problem restarts the search."""
         while self.statistics.abstract_plans < self.config.max_abstract_plans:
-            steps = self._next_plan(stream)
+            started = self.budget.clock()
+            if self.stream is None:
+                seed = seed_for(self.seed, "search", len(self.problem.failures))
+                self.stream = self.problem.plans(seed, self.budget, self.statistics)
+            steps = next(self.stream, None)
+            self.statistics.seconds_search += self.budget.clock() - started
             if steps is None:
-                return self._without_more_plans(stream.end_reason, deepest)
-            result, refinement = self._refine(problem, steps)
-            if refinement.failure is None:
-                return result
-            deepest = _deeper(deepest, result)
-            if result.outcome is Outcome.TIMEOUT:
-                return replace(deepest, outcome=Outcome.TIMEOUT)
-            changed = problem.with_failure(steps[refinement.failure.step], refinement.offending)
-            # If the simulator reported no new objects, the problem is the same and the search continues.
-            if changed is not problem:
-                problem = changed
-                stream = self._start_search(problem)
-        assert deepest is not None
-        return deepest
+                return
+            self.tried.append(steps)
+            yield self._start_refinement(steps)
 
-    def _start_search(self, problem: Problem) -> PlanStream:
-        started = self.budget.clock()
-        seed = seed_for(self.seed, "search", len(problem.failures))
-        stream = problem.plans(seed, self.budget, self.statistics)
-        self.statistics.seconds_search += self.budget.clock() - started
-        return stream
-
-    def _next_plan(self, stream: PlanStream) -> tuple[int, ...] | None:
-        started = self.budget.clock()
-        steps = next(stream, None)
-        self.statistics.seconds_search += self.budget.clock() - started
-        return steps
-
-    def _refine(self, problem: Problem, steps: tuple[int, ...]) -> tuple[PlanningResult, Refinement]:
-        abstract_plan = problem.plan(steps)
+    def _start_refinement(self, steps: tuple[int, ...]) -> _PlanAttempt:
+        abstract_plan = self.problem.plan(steps)
         subgoals = self.config.subgoals(abstract_plan, self.initial, self.task.goal)
-        limits = RefinementLimits(self.config.samples_per_step, self.config.horizon, self.budget)
+        limits = RefinementLimits(self.config.samples_per_step, self.config.action_limit, self.budget)
         rng = rng_for(self.seed, "refinement", self.statistics.abstract_plans)
-        started = self.budget.clock()
-        refinement = refine(
+        self.statistics.abstract_plans += 1
+        refinement = ResumableRefinement(
             abstract_plan, subgoals, self.task.initial_state, self.model.samplers, self.execute, limits, rng
         )
+        return _PlanAttempt(steps, abstract_plan, subgoals, refinement)
+
+    def _refine(self, attempt: _PlanAttempt, max_work: int) -> tuple[PlanningResult, Refinement]:
+        started = self.budget.clock()
+        refinement = attempt.refinement.resume(max_work)
         self.statistics.seconds_refinement += self.budget.clock() - started
-        self.statistics.samples += refinement.samples
-        self.statistics.abstract_plans += 1
+        self.statistics.samples += refinement.samples - attempt.samples
+        attempt.samples = refinement.samples
         outcome = refinement.failure.outcome if refinement.failure else Outcome.SOLVED
         result = PlanningResult(
             outcome,
-            abstract_plan,
+            attempt.plan,
             refinement.actions,
             refinement.states,
-            subgoals,
+            attempt.subgoals,
             refinement.failure,
             self.statistics,
         )
         return result, refinement
 
-    def _without_more_plans(
-        self, end_reason: Outcome | None, deepest: PlanningResult | None
-    ) -> PlanningResult:
-        if deepest is None:
+    def _learn_from(self, attempt: _PlanAttempt, refinement: Refinement, failure: Failure) -> None:
+        """Change the problem after a failed refinement; if it changes, the search must restart.
+
+        If the simulator reported that some objects made a step fail, new plans must deal with these objects
+        before they use this step. If the step never reached its subgoal although its controller ran, or if
+        dealing with the objects did not help, its ground operator becomes dearer.
+        """
+        step, suspect = attempt.steps[failure.step], refinement.suspect
+        changed = self.problem.with_failure(step, refinement.offending)
+        if changed is self.problem and refinement.offending:
+            suspect = Suspect(attempt.plan[failure.step], (), 1)
+        self.suspicions = self.suspicions.with_success(attempt.plan[: failure.step])
+        if suspect is not None:
+            self.suspicions = self.suspicions.with_suspect(step, suspect)
+        if changed is not self.problem or suspect is not None:
+            self.problem = changed.with_costs(self.suspicions.costs(), self.tried)
+            self.stream = None
+
+    @property
+    def _end_reason(self) -> Outcome | None:
+        return None if self.stream is None else self.stream.end_reason
+
+    def _without_success(self) -> PlanningResult:
+        end_reason = self._end_reason
+        if self.deepest is None:
             return PlanningResult(end_reason or Outcome.NO_ABSTRACT_PLAN, statistics=self.statistics)
         if end_reason in (Outcome.TIMEOUT, Outcome.OUT_OF_NODES):
-            return replace(deepest, outcome=end_reason)
-        return deepest
+            return replace(self.deepest, outcome=end_reason)
+        return self.deepest
 
 
 def _deeper(one: PlanningResult | None, other: PlanningResult) -> PlanningResult:

@@ -25,6 +25,7 @@ from needful.core.operators import DeletePattern, GroundOperator, Operator
 from needful.core.plans import AbstractPlan
 from needful.core.tasks import AbstractTask
 from needful.planning.budget import Budget
+from needful.planning.costs import OperatorCosts
 
 # The maximum number of atoms. For the atom with number n, an integer of n + 1 bits is stored (2 ** n).
 # Memory is therefore quadratic in the number of atoms: about 1 GB at this limit.
@@ -84,6 +85,9 @@ class GroundProblem:
         failures: the failures discovered in simulation, as pairs: the index of the ground operator that
             failed, and the index of the object that made it fail. Each failure has an additional atom.
             These atoms are numbered after `atoms`, in the order of the failures.
+        costs: the costs of the ground operators, where they are not 1.
+        tried: the plans that were tried already, as indices of ground operators. A `Portfolio` leaves
+            them out.
     """
 
     operators: tuple[Operator, ...]
@@ -95,6 +99,8 @@ class GroundProblem:
     ground_operators: tuple[EncodedOperator, ...]
     pattern_masks: tuple[int, ...]
     failures: tuple[tuple[int, int], ...] = ()
+    costs: OperatorCosts = OperatorCosts()
+    tried: tuple[tuple[int, ...], ...] = ()
 
     def __repr__(self) -> str:
         counts = f"{len(self.objects)} objects, {self.atom_count} atoms"
@@ -109,6 +115,13 @@ class GroundProblem:
     def goal_reachable(self) -> bool:
         """Whether the goal is reachable if delete effects are ignored; if not, there is no plan."""
         return self.goal & ~self.reachable == 0
+
+    def step_costs(self) -> list[int]:
+        """Return the cost of each ground operator."""
+        if not self.costs:
+            return [1] * len(self.ground_operators)
+        names = [operator.name for operator in self.operators]
+        return self.costs.by_ground_operator(names, (one.operator for one in self.ground_operators))
 
     def ground_operator(self, index: int) -> GroundOperator:
         """Return the ground operator that has the given index in `ground_operators`."""

@@ -1,18 +1,19 @@
-"""The heuristics LM-cut and FF for operators of cost 1. Both ignore all delete effects.
+"""The heuristics LM-cut and FF. Both ignore all delete effects. Costs of operators are integers from 1.
 
 A negative precondition becomes a precondition on a complement: an additional atom that holds if and only if
 the original atom does not hold. Operators that delete the original atom add the complement. This does not
 change the plans of the problem, so LM-cut stays admissible.
 
 LM-cut (Helmert and Domshlak, ICAPS 2009) repeatedly computes a cut of the justification graph. A cut is a
-landmark: a set of operators such that every plan uses at least one of them. The operators of a cut then get
-cost 0, so the cuts are disjoint and their number is an admissible estimate. The supporter of an operator is
+landmark: a set of operators such that every plan uses at least one of them. The cost of a landmark is the
+least cost of its operators. It is subtracted from the cost of each of them, so the sum of the landmarks'
+costs is an admissible estimate. If all operators cost 1, the landmarks are disjoint. The supporter of an operator is
 its precondition with the greatest h-max value; among equal values, the one with the lowest number. The
 landmarks therefore depend on the state alone, not on the order of computation.
 
-FF estimates a state by the length of a relaxed plan, which ignores delete effects. The cost of an operator
-is 1 plus the sum of the costs of its preconditions. The achiever of an atom is the operator of least cost
-that adds it; ties go to the lowest number. The cost of an atom is that of its achiever, or 0 if the atom
+FF estimates a state by the cost of a relaxed plan, which ignores delete effects. To achieve an atom with an
+operator costs as much as the operator and all its preconditions. The achiever of an atom is the operator with
+the least sum of these costs; ties go to the lowest number. The cost of an atom is this sum, or 0 if the atom
 holds in the state. The relaxed plan consists of the achievers of the goal atoms, the achievers of these
 operators' preconditions, and so on (Keyder and Geffner, ECAI 2008, after Hoffmann and Nebel, JAIR 2001).
 The preferred operators are the operators of the relaxed plan that are applicable in the state.
@@ -79,11 +80,11 @@ class RelaxedPlan(NamedTuple):
     """A plan from a state that ignores delete effects.
 
     Attributes:
-        length: the number of operators in the plan.
+        cost: the sum of the costs of its operators.
         preferred: the operators of the plan that are applicable in the state.
     """
 
-    length: int
+    cost: int
     preferred: frozenset[int]
 
 
@@ -96,6 +97,7 @@ class Ff:
         self._atom_count = self._relaxation.atom_count
         self._preconditions = self._relaxation.preconditions
         self._effects = self._relaxation.effects
+        self._costs = problem.step_costs()
         if budget.expired():
             return  # unfinished, but the search checks the deadline before it uses the heuristic
         self._without_preconditions = [
@@ -123,7 +125,7 @@ class Ff:
             needed.update(new)
             stack.extend(new)
         applicable = (o for o in chosen if all(costs[atom] == 0 for atom in self._preconditions[o]))
-        return RelaxedPlan(len(chosen), frozenset(applicable))
+        return RelaxedPlan(sum(self._costs[o] for o in chosen), frozenset(applicable))
 
     def _relaxed_costs(self, state: int) -> tuple[list[int], list[int]]:
         """Return two lists: the cost of each atom, and the operator that achieves it at this cost.
@@ -133,7 +135,7 @@ class Ff:
         costs = [_INFINITE] * self._atom_count
         achievers = [_NO_OPERATOR] * self._atom_count
         waiting_for = [len(atoms) for atoms in self._preconditions]
-        sums = [1] * len(self._preconditions)
+        sums = self._costs.copy()
         queue: list[tuple[int, int]] = []
 
         def offer(operator: int) -> None:
@@ -176,7 +178,7 @@ class _Graph(NamedTuple):
     Attributes:
         true: the atoms of the state, and an additional atom that always holds.
         values: the h-max value of each atom.
-        costs: the cost of each operator: 1, or 0 once it was in a cut.
+        costs: the cost of each operator, without the costs of the landmarks that contain it.
         supporters: the supporter of each operator.
         supported: for each atom, the operators whose supporter it is, in any order.
     """
@@ -204,12 +206,15 @@ class LmCut:
             return  # unfinished, but the search checks the deadline before it uses the heuristic
         needs, adds = self._relaxation.preconditions, self._relaxation.effects
         goal = tuple(bits(problem.goal))
+        costs = problem.step_costs()
         self._original_index, wanted = _relevant_operators(goal, needs, self._achievers(adds, budget))
         needed = [*(needs[index] for index in self._original_index), goal]
         self._preconditions = [atoms or (self._true_atom,) for atoms in needed]
         useful = (tuple(atom for atom in adds[index] if atom in wanted) for index in self._original_index)
         self._effects = [*useful, ()]
         self._added_by = self._achievers(self._effects, budget)
+        self._costs = [*(costs[index] for index in self._original_index), 1]
+        self._unit_costs = not problem.costs
 
     def _achievers(self, adds: list[tuple[int, ...]], budget: Budget) -> list[list[int]]:
         added_by: list[list[int]] = [[] for _ in range(self._true_atom + 1)]
@@ -219,28 +224,33 @@ class LmCut:
         return added_by
 
     def __call__(self, state: int, budget: Budget) -> HeuristicEstimate:
-        """Return the disjoint landmarks of a state, and their number as its value."""
+        """Return the landmarks of a state with their costs, and the sum of these costs as its value."""
         graph = self._justification(state)
         _, values, costs, supporters, supported = graph
         if values[supporters[-1]] == _UNREACHED:
             return HeuristicEstimate(None)
         landmarks: list[int] = []
+        landmark_costs: list[int] = []
         while values[supporters[-1]] > 0 and not budget.expired():
             cut = self._cut(graph)
+            cost = 1 if self._unit_costs else min(costs[operator] for operator in cut)
             landmark = 0
             if len(cut) > _LARGE_CUT:
                 landmark = self._mask(cut)
                 _remove_from_supported(cut, graph)
                 for operator in cut:
-                    costs[operator] = 0
+                    costs[operator] -= cost
             else:
                 for operator in cut:
                     landmark |= 1 << self._original_index[operator]
-                    costs[operator] = 0
+                    costs[operator] -= cost
                     supported[supporters[operator]].remove(operator)
             landmarks.append(landmark)
+            landmark_costs.append(cost)
             self._lower_values(cut, graph)
-        return HeuristicEstimate(len(landmarks), tuple(landmarks))
+        if self._unit_costs:
+            return HeuristicEstimate(len(landmarks), tuple(landmarks))
+        return HeuristicEstimate(sum(landmark_costs), tuple(landmarks), tuple(landmark_costs))
 
     def _mask(self, cut: list[int]) -> int:
         """Return the bit mask of a cut, built in a byte array because updating a long int is slow."""
@@ -251,13 +261,13 @@ class LmCut:
         return int.from_bytes(marks, "little")
 
     def _justification(self, state: int) -> _Graph:
-        """Return the justification graph of a state, with cost 1 for each operator."""
+        """Return the justification graph of a state before the first cut."""
         true = [*self._relaxation.true_atoms(state), self._true_atom]
         values = [_UNREACHED] * (self._true_atom + 1)
         for atom in true:
             values[atom] = 0
         count = len(self._effects)
-        graph = _Graph(true, values, [1] * count, [self._true_atom] * count, [[] for _ in values])
+        graph = _Graph(true, values, self._costs.copy(), [self._true_atom] * count, [[] for _ in values])
         self._lower_values(list(range(count)), graph)
         return graph
 

@@ -16,6 +16,7 @@ from needful.core.operators import Operator
 from needful.core.plans import AbstractPlan, Outcome, SearchStatistics
 from needful.core.tasks import AbstractTask
 from needful.planning.budget import Budget
+from needful.planning.costs import OperatorCosts
 from needful.planning.grounding import GroundProblem
 
 
@@ -66,6 +67,14 @@ class Problem(Protocol):
         """
         ...
 
+    def with_costs(self, costs: OperatorCosts, tried: Sequence[tuple[int, ...]] = ()) -> Problem:
+        """Return a problem with these costs of ground operators; all other costs are 1.
+
+        The costs replace those of this problem. `tried` are plans, as indices of ground operators, that
+        were tried already. New searches do not return them again.
+        """
+        ...
+
     def plans(self, seed: int, budget: Budget, statistics: SearchStatistics) -> PlanStream:
         """Start a search and return its stream of plans.
 
@@ -101,13 +110,16 @@ class HeuristicEstimate:
 
     Attributes:
         value: a lower bound on the cost to reach the goal; None if the goal is unreachable.
-        landmarks: at most `value` disjoint sets of ground operators, as bit masks of their indices. Every
-            plan from the state uses at least one operator of each set. A set remains a landmark
-            after a step that is not in the set.
+        landmarks: sets of ground operators, as bit masks of their indices. Every plan from the state uses
+            at least one operator of each set. A set remains a landmark after a step that is not in the set.
+        landmark_costs: the cost of each landmark. The landmarks of an operator together cost at most as
+            much as the operator, and all landmarks together at most `value`. Leave it empty if each
+            landmark costs 1; the landmarks are then disjoint.
     """
 
     value: int | None
     landmarks: tuple[int, ...] = ()
+    landmark_costs: tuple[int, ...] = ()
 
 
 class Heuristic(Protocol):

@@ -117,7 +117,10 @@ def anytime_portfolio() -> Portfolio:
 
 
 class StagedPlans:
-    """The plans of the searches of a portfolio in sequence, without duplicates; see `PlanStream`."""
+    """The plans of the searches of a portfolio in sequence; see `PlanStream`.
+
+    No plan is returned twice, and none that was tried in an earlier search.
+    """
 
     def __init__(
         self,
@@ -132,7 +135,7 @@ class StagedPlans:
         self._seed = seed
         self._budget = budget
         self._statistics = statistics
-        self._seen: set[tuple[int, ...]] = set()
+        self._seen: set[tuple[int, ...]] = set(problem.tried)
         self._current = self._start_next_stage()
 
     @property
@@ -176,7 +179,12 @@ class DistinctPlans(DeferringStream):
     A plan is deferred if swapping neighbouring independent steps turns it into an earlier plan, or if it
     revisits a state. No plan is lost: deferred plans are returned after the stream ends. In addition, the
     oldest deferred plan is returned whenever `MAX_CONSECUTIVE_DEFERRED` plans in a row were deferred.
+    Plans that were tried in an earlier search count as earlier plans.
     """
+
+    def __init__(self, plans: PlanStream, problem: GroundProblem) -> None:
+        super().__init__(plans, problem)
+        self._seen.update(normal_form(steps, problem) for steps in problem.tried)
 
     def __next__(self) -> tuple[int, ...]:
         deferred_in_a_row = 0

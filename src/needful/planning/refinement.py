@@ -21,10 +21,11 @@ from needful.core.controllers import Execute, Execution, GroundController, Param
 from needful.core.model import Sampler
 from needful.core.objects import Object
 from needful.core.operators import GroundOperator
-from needful.core.plans import AbstractPlan, Failure, Outcome
+from needful.core.plans import AbstractPlan, Failure, Outcome, Suspect
 from needful.core.state import State
 from needful.errors import InvalidInputError
 from needful.planning.budget import Budget
+from needful.planning.costs import StepMisses
 
 # In each try of a step, parameters are drawn until the controller can start with them. This is the maximum
 # number of draws per try.
@@ -77,6 +78,9 @@ class Refinement:
         failure: where and why refinement failed; None if the plan was refined.
         offending: the objects that the simulator reports as the cause of the failure.
         samples: how many times parameters were drawn.
+        suspect: the ground operator of the latest step that was tried, if its controller ran since the last
+            interruption and the step never reached its subgoal.
+        complete: whether refinement ended; False if it was interrupted and can be resumed.
     """
 
     actions: tuple[GroundController, ...]
@@ -84,6 +88,8 @@ class Refinement:
     failure: Failure | None
     offending: tuple[Object, ...] = ()
     samples: int = 0
+    suspect: Suspect | None = None
+    complete: bool = True
 
 
 def refine(
@@ -97,55 +103,105 @@ def refine(
 ) -> Refinement:
     """Find parameters with which each step of a plan reaches its subgoal in simulation.
 
-    Returns the refined plan, or the failed attempt that got furthest. `subgoals[i]` must hold after step i
-    (counted from 1); other atoms may hold as well, except the negative preconditions of the next step. If a
-    step fails, it is tried again with other parameters. If all its tries fail, the search backtracks: the
-    previous step uses its next try, and the later step gets all its tries again. If the simulator reports
-    objects as the cause of a failure, the search stops and returns this attempt.
+    Returns the refined plan, or the failed attempt that got furthest; see `ResumableRefinement`.
     """
-    parts = zip(plan, subgoals[1:], (*plan, None)[1:], strict=True)
-    steps = [
-        _Step(index, operator, subgoal, follower, samplers.get(operator.operator.name), limits)
-        for index, (operator, subgoal, follower) in enumerate(parts)
-    ]
-    if len(steps) > limits.horizon:  # every step takes at least one low-level action
-        return Refinement((), (start,), steps[limits.horizon].beyond_horizon())
-    trace = _Trace([start], [], [0])
-    tries = [0] * len(steps)
-    tried_parameters: list[set[Parameters]] = [set() for _ in steps]
-    deepest: Refinement | None = None
-    samples, index = 0, 0
-    while index < len(steps):
-        step = steps[index]
-        if limits.budget.expired():
-            return replace(_out_of_time(step, trace, deepest), samples=samples)
-        tries[index] += 1
-        action, draws, rejected = step.draw(trace.states[-1], tried_parameters[index], rng)
-        samples += draws
-        if action is None:
-            failure = step.not_initiable(trace.states[-1], rejected)
-        else:
-            execution = execute(trace.states[-1], action)
-            reason = step.check_execution(execution, trace.action_counts[-1])
-            tried_parameters[index].add(action.parameters)  # not used again, not even after backtracking
-            if reason is None:
-                trace.push(action, execution)
-                index += 1
+    return ResumableRefinement(plan, subgoals, start, samplers, execute, limits, rng).resume()
+
+
+class ResumableRefinement:
+    """The search for parameters with which each step of a plan reaches its subgoal in simulation.
+
+    `subgoals[i]` must hold after step i (counted from 1); other atoms may hold as well, except the negative
+    preconditions of the next step. If a step fails, it is tried again with other parameters. If all its
+    tries fail, the search backtracks: the previous step uses its next try, and the later step gets all its
+    tries again. If the simulator reports objects as the cause of a failure, the search ends.
+    """
+
+    def __init__(
+        self,
+        plan: AbstractPlan,
+        subgoals: Sequence[AbstractState],
+        start: State,
+        samplers: Mapping[str, Sampler],
+        execute: Execute,
+        limits: RefinementLimits,
+        rng: np.random.Generator,
+    ) -> None:
+        parts = zip(plan, subgoals[1:], (*plan, None)[1:], strict=True)
+        self._steps = [
+            _Step(index, operator, subgoal, follower, samplers.get(operator.operator.name), limits)
+            for index, (operator, subgoal, follower) in enumerate(parts)
+        ]
+        self._execute = execute
+        self._limits = limits
+        self._rng = rng
+        self._trace = _Trace([start], [], [0])
+        self._tries = [0] * len(self._steps)
+        self._tried_parameters: list[set[Parameters]] = [set() for _ in self._steps]
+        self._deepest: Refinement | None = None
+        self._samples = 0
+        self._misses = StepMisses()
+
+    def resume(self, max_work: int | None = None) -> Refinement:
+        """Continue; return the refined plan, or the failed attempt that got furthest.
+
+        Work is the number of drawn parameters; a try without parameters counts as one. If `max_work` is
+        reached after a failed try, the search is interrupted. The next call resumes it, and the result does
+        not depend on the interruptions.
+        """
+        steps, limits, trace = self._steps, self._limits, self._trace
+        if len(steps) > limits.horizon:  # every step takes at least one low-level action
+            return Refinement((), tuple(trace.states), steps[limits.horizon].beyond_horizon())
+        work = 0
+        while len(trace.actions) < len(steps):
+            index = len(trace.actions)
+            step = steps[index]
+            if limits.budget.expired():
+                return self._result(_out_of_time(step, trace, self._deepest))
+            self._tries[index] += 1
+            action, draws, rejected = step.draw(trace.states[-1], self._tried_parameters[index], self._rng)
+            self._samples += draws
+            work += max(1, draws)
+            if action is None:
+                failure = step.not_initiable(trace.states[-1], rejected)
+            else:
+                execution = self._execute(trace.states[-1], action)
+                reason = step.check_execution(execution, trace.action_counts[-1])
+                # These parameters are not used again, not even after backtracking.
+                self._tried_parameters[index].add(action.parameters)
+                if reason is None:
+                    trace.push(action, execution)
+                    self._misses.reach(index)
+                    continue
+                if execution.offending:
+                    return self._result(
+                        replace(trace.to_refinement(reason), offending=execution.offending)
+                    )
+                failure = reason
+            if limits.budget.expired():  # ignore this failure: lack of time may have caused it
                 continue
-            if execution.offending:
-                return replace(trace.to_refinement(reason), offending=execution.offending, samples=samples)
-            failure = reason
-        if limits.budget.expired():  # ignore this failure: lack of time may have caused it
-            continue
-        deepest = _deeper(deepest, trace.to_refinement(failure))
-        while tries[index] == steps[index].max_tries:
-            tries[index] = 0
-            tried_parameters[index].clear()
+            self._misses.add(failure)
+            self._deepest = _deeper(self._deepest, trace.to_refinement(failure))
+            if not self._backtrack(index):
+                return self._result(self._deepest)
+            if max_work is not None and work >= max_work:
+                return self._result(replace(self._deepest, complete=False))
+        return self._result(trace.to_refinement(None))
+
+    def _backtrack(self, index: int) -> bool:
+        """Undo steps until one of them has tries left; return False if there is none."""
+        while self._tries[index] == self._steps[index].max_tries:
+            self._tries[index] = 0
+            self._tried_parameters[index].clear()
             if index == 0:
-                return replace(deepest, samples=samples)
+                return False
             index -= 1
-            trace.pop()
-    return replace(trace.to_refinement(None), samples=samples)
+            self._trace.pop()
+        return True
+
+    def _result(self, refinement: Refinement) -> Refinement:
+        suspect = None if refinement.failure is None else self._misses.take_suspect()
+        return replace(refinement, samples=self._samples, suspect=suspect)
 
 
 @dataclass(slots=True)

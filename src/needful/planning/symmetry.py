@@ -122,10 +122,10 @@ def interchangeable_objects(problem: GroundProblem, budget: Budget) -> tuple[tup
     """Return the classes of two or more interchangeable objects, as object numbers in ascending order.
 
     If the simulator reported an object as the cause of a failed step, this object and the objects of the
-    step are in no class.
+    step are in no class. Neither are the objects of a ground operator with a surcharge.
     """
     fixed = {obj for step, obj in problem.failures}
-    for step, _ in problem.failures:
+    for step, _ in (*problem.failures, *problem.costs.ground):
         fixed.update(problem.ground_operators[step].objects)
     facts = _facts(problem, budget)
     classes: list[list[int]] = []

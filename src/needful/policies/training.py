@@ -14,7 +14,8 @@ Importing this module imports torch, which takes seconds: import it only to trai
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -31,9 +32,9 @@ from needful.policies.graph_encoding import Array, Graph, GraphEncoding, batch_g
 from needful.policies.graph_policy import GraphPolicy, PolicyConfig, network_size
 from needful.policies.network import VARIANCE_FLOOR, WIDTH, evaluate_network, weight_shapes
 from needful.seeding import seed_for
-from needful.torch_training import Adam, single_thread
 
 LEARNING_RATE = 1e-3
+MEAN_DECAY, SQUARE_DECAY, EPSILON = 0.9, 0.999, 1e-8
 # Features and parameters with a smaller standard deviation than this are not rescaled: they are constant.
 CONSTANT_DEVIATION = 1e-6
 
@@ -262,14 +263,15 @@ def _descend(
     The best weights are those with the lowest validation loss, or the last ones if `validation` is empty.
     All weights are in one vector, so that a gradient step needs few tensor operations.
     """
-    adam = Adam([vector.requires_grad_()])
+    adam = Adam(vector.requires_grad_())
     best, best_loss, best_epoch = vector, math.inf, 0
     for epoch in range(1, config.epochs + 1):
         on_epoch(epoch - 1)
         rate = LEARNING_RATE * 0.5 * (1.0 + math.cos(math.pi * (epoch - 1) / config.epochs))
         for batch in training:
             loss = imitation_loss(_weights_by_name(vector, shapes), batch)
-            adam.step(torch.autograd.grad(loss, vector), rate)
+            (gradient,) = torch.autograd.grad(loss, vector)
+            adam.step(gradient, rate)
         if validation and (epoch % config.check_every == 0 or epoch == config.epochs):
             validation_loss = _mean_loss(vector, shapes, validation)
             if validation_loss < best_loss:
@@ -328,3 +330,37 @@ def _as_tensors(examples: Examples) -> Examples:
     graph = {each.name: torch.from_numpy(getattr(examples.graph, each.name)) for each in fields(Graph)}
     targets = (examples.argument_labels, examples.controllers, examples.parameters)
     return Examples(Graph(**graph), *map(torch.from_numpy, targets))
+
+
+@contextmanager
+def single_thread() -> Iterator[None]:
+    """Limit torch to one thread, so that trained weights do not depend on the number of cores."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+class Adam:
+    """Update a tensor in place by Adam's rule (Kingma and Ba, 2015).
+
+    `torch.optim` is not used: importing it imports torch's compiler, which takes longer than training.
+    """
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._tensor = tensor
+        self._mean = torch.zeros_like(tensor)
+        self._square = torch.zeros_like(tensor)
+        self._steps = 0
+
+    @torch.no_grad()
+    def step(self, gradient: Tensor, learning_rate: float) -> None:
+        """Update the tensor by one step of Adam; `gradient` is the gradient of the loss."""
+        self._steps += 1
+        rate = learning_rate / (1.0 - MEAN_DECAY**self._steps)
+        correction = (1.0 - SQUARE_DECAY**self._steps) ** 0.5
+        self._mean.lerp_(gradient, 1.0 - MEAN_DECAY)
+        self._square.mul_(SQUARE_DECAY).addcmul_(gradient, gradient, value=1.0 - SQUARE_DECAY)
+        self._tensor.addcdiv_(self._mean, (self._square.sqrt() / correction).add_(EPSILON), value=-rate)

@@ -80,8 +80,15 @@ def _order_text(setting: Job) -> str:
 
     Jobs are sorted by number of demonstrations, then by number of tasks, limits and planner.
     """
-    limit = setting.learning_timeout or 0.0
-    numbers = (setting.demos, setting.tasks, setting.timeout, setting.abstract_plans, limit)
+    numbers = (
+        setting.demos,
+        setting.tasks,
+        setting.timeout,
+        setting.abstract_plans,
+        setting.learning_timeout or 0.0,
+        setting.samples_per_step,
+        setting.horizon or 0,
+    )
     return " ".join([*(f"{number:020.6f}" for number in numbers), setting.planner])
 
 

@@ -1,53 +1,40 @@
-"""Learn a sampler for each operator that has continuous parameters."""
+"""Learn a sampler for each operator that has continuous parameters.
+
+A sampler has two networks. The generator maps an input vector v (features of objects) to a Gaussian
+distribution of the parameters θ; it is trained on the positive examples. The classifier maps v, θ and the
+offsets of θ from their anchors to a logit; its targets are 1 for positive and 0 for negative examples.
+
+The minimum of each input is subtracted, and the result is divided by max(range, 1). The generator predicts
+offsets that are normalised to mean 0 and variance 1 over the positive examples. An untrained generator
+returns mean 0 and variance 1, so training starts with the mean and the variance of the examples.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.core.model import Sampler
 from needful.core.operators import OperatorData
-from needful.errors import InvalidInputError, check_at_least_one
-from needful.sampler_learning.datasets import sampler_examples
-from needful.sampler_learning.sampling import AnchoredSampler, NeuralSampler
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingSchedule:
-    """When to stop training a network, and which of its weights to keep.
-
-    Attributes:
-        iterations: the maximum number of full-batch steps.
-        patience: stop after this many steps in which the validation loss has not improved.
-        tolerance: the validation loss must decrease by more than this to count as an improvement.
-        folds: the number of folds of cross-validation. For each fold, one network is trained on all other
-            folds and validated on this fold. These networks only determine when to stop: at the step with
-            the lowest sum of their validation losses. The sampler uses another network, which is trained
-            on all examples up to this step. If `folds` is 0, there is no cross-validation, and the loss on
-            the training examples is used as the validation loss.
-    """
-
-    iterations: int
-    patience: int
-    tolerance: float = 1e-3
-    folds: int = 5
-
-    def __post_init__(self) -> None:
-        check_at_least_one(iterations=self.iterations, patience=self.patience)
-        if self.folds < 0 or self.folds == 1:
-            raise InvalidInputError(
-                f"folds must be at least 2, or 0 for no cross-validation, got {self.folds}."
-            )
+from needful.sampler_learning.datasets import SamplerExamples, sampler_examples
+from needful.sampler_learning.networks import GAUSSIAN, LOGISTIC, Head
+from needful.sampler_learning.sampling import AnchoredSampler, Network, NeuralSampler, classifier_inputs
+from needful.sampler_learning.training import TrainingProblem, TrainingSchedule, assign_folds, train_network
+from needful.seeding import rng_for, seed_for
 
 
 @dataclass(frozen=True, slots=True)
 class SamplerConfig:
     """The training schedules of a sampler's two networks, the generator and the classifier."""
 
-    generator: TrainingSchedule = TrainingSchedule(iterations=1_000, patience=500)
-    classifier: TrainingSchedule = TrainingSchedule(iterations=10_000, patience=500, tolerance=1e-2)
+    generator: TrainingSchedule = field(default=TrainingSchedule(iterations=1_000, patience=500))
+    classifier: TrainingSchedule = field(
+        default=TrainingSchedule(iterations=10_000, patience=500, tolerance=1e-2)
+    )
 
 
 # The paper's values: many more steps, and no cross-validation (see E26 in docs/paper_to_code.md).
@@ -77,18 +64,102 @@ def learn_samplers(
     A sampler does not predict a controller parameter itself, but its offset from an anchor. The anchor is a
     feature of one of the operator's objects, such as a position, that is usually close to the parameter.
     For a parameter without an anchor, the offset is the parameter itself. If all offsets of an operator are
-    constant, the operator gets an `AnchoredSampler`. Otherwise it gets a `NeuralSampler`, whose networks
-    are trained with torch.
+    constant, the operator gets an `AnchoredSampler`, otherwise a `NeuralSampler`.
     """
     examples = sampler_examples(data, demonstrations, seed, noop_names, deadline)
-    varied = [each for each in examples if each.varying.any()]
-    neural: dict[str, NeuralSampler] = {}
-    if varied:
-        from needful.sampler_learning.training import train_samplers  # imports torch, which takes seconds
+    return {each.operator.name: _learn_sampler(each, config, seed, deadline) for each in examples}
 
-        neural = train_samplers(varied, config, seed, deadline)
-    return {
-        each.operator.name: neural.get(each.operator.name)
-        or AnchoredSampler(each.operator, each.anchors, each.offsets[0])
-        for each in examples
-    }
+
+def _learn_sampler(
+    examples: SamplerExamples, config: SamplerConfig, seed: int, deadline: Deadline
+) -> AnchoredSampler | NeuralSampler:
+    if not examples.varying.any():
+        return AnchoredSampler(examples.operator, examples.anchors, examples.offsets[0])
+    targets = _Normalisation.to_unit_variance(examples.offsets, examples.varying)
+    generator = generator_data(examples).train(config.generator, seed, deadline)
+    classifier = None
+    if len(examples.negative_inputs):
+        classifier = classifier_data(examples).train(config.classifier, seed, deadline)
+    # With scale 0, a constant offset equals its shift exactly, whatever the network predicts.
+    scale = np.where(examples.varying, targets.scale, 0.0)
+    return NeuralSampler(examples.operator, examples.anchors, generator, targets.shift, scale, classifier)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class NetworkData:
+    """The training data of the generator or the classifier of one operator.
+
+    Attributes:
+        kind: "generator" or "classifier".
+        operator_name: the name of the operator.
+        head: the loss of the network.
+        inputs: the inputs of the network, one example per row.
+        targets: the values to predict, one example per row.
+        learned: for each column of `targets`, whether it counts in the loss. Columns of constant offsets do
+            not count.
+    """
+
+    kind: str
+    operator_name: str
+    head: Head
+    inputs: np.ndarray
+    targets: np.ndarray
+    learned: np.ndarray
+
+    def train(self, schedule: TrainingSchedule, seed: int, deadline: Deadline = NO_DEADLINE) -> Network:
+        """Train the network; `seed` is the root seed of all random numbers."""
+        layers = train_network(self.problem(schedule.folds, seed), self.head, schedule, deadline)
+        normalise = _Normalisation.to_unit_range(self.inputs)
+        weights, biases = zip(*layers, strict=True)
+        return Network(
+            normalise.shift,
+            normalise.scale,
+            tuple(weight.astype(np.float64) for weight in weights),
+            tuple(bias.astype(np.float64) for bias in biases),
+        )
+
+    def problem(self, folds: int, seed: int) -> TrainingProblem:
+        """Return the training problem with the given number of folds of cross-validation."""
+        labels = ("samplers", self.operator_name, self.kind)
+        assigned = assign_folds(len(self.inputs), folds, rng_for(seed, *labels, "folds"))
+        inputs = _Normalisation.to_unit_range(self.inputs)(self.inputs)
+        return TrainingProblem.with_folds(
+            inputs, self.targets, self.learned, assigned, seed_for(seed, *labels, "weights")
+        )
+
+
+def generator_data(examples: SamplerExamples) -> NetworkData:
+    """Return the training data of an operator's generator."""
+    name, offsets = examples.operator.name, examples.offsets
+    targets = _Normalisation.to_unit_variance(offsets, examples.varying)(offsets)
+    return NetworkData("generator", name, GAUSSIAN, examples.inputs, targets, examples.varying)
+
+
+def classifier_data(examples: SamplerExamples) -> NetworkData:
+    """Return the training data of an operator's classifier."""
+    name, anchors = examples.operator.name, examples.anchors
+    positive = classifier_inputs(examples.inputs, examples.parameters, anchors)
+    negative = classifier_inputs(examples.negative_inputs, examples.negative_parameters, anchors)
+    targets = np.repeat([1.0, 0.0], [len(positive), len(negative)])[:, None]
+    rows = np.vstack([positive, negative])
+    return NetworkData("classifier", name, LOGISTIC, rows, targets, np.array([True]))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Normalisation:
+    """A normalisation of rows: subtract the vector `shift`, then divide by the vector `scale`."""
+
+    shift: np.ndarray
+    scale: np.ndarray
+
+    @classmethod
+    def to_unit_range(cls, rows: np.ndarray) -> _Normalisation:
+        return cls(rows.min(axis=0), np.maximum(np.ptp(rows, axis=0), 1.0))
+
+    @classmethod
+    def to_unit_variance(cls, rows: np.ndarray, varying: np.ndarray) -> _Normalisation:
+        return cls(rows.mean(axis=0), np.where(varying, rows.std(axis=0), 1.0))
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        result: np.ndarray = (rows - self.shift) / self.scale
+        return result

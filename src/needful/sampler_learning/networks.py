@@ -1,107 +1,194 @@
-"""The networks of all samplers in one batch of tensors: the first index of a tensor selects the network.
+"""Networks that are trained together on the same inputs, and their gradients by backpropagation.
 
-Networks differ in their numbers of inputs and outputs, so smaller ones are padded with zeros to the size of
-the largest. The gradient of the padding weights is zero, because their inputs or loss weights are zero. So
-these weights stay zero, and each network is trained as it would be alone, up to rounding.
+Each network has two hidden layers with ReLU. The weights of all networks are one matrix with one row per
+network. A row holds three matrices, one per layer. The last row of a matrix holds the biases: each layer
+gets the constant 1 as an additional last input.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
-import torch
-from torch import Tensor
-from torch.nn import functional
+import numpy as np
 
 from needful.sampler_learning.sampling import VARIANCE_FLOOR
 
 HIDDEN_WIDTH = 32
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkShape:
-    """The number of inputs and outputs of one network."""
-
-    inputs: int
-    outputs: int
+# OpenBLAS, the matrix library of numpy, uses one thread for products (m x k) (k x n) with m*k*n up to this
+# limit. With more threads, the rounding of a product can depend on the number of threads.
+LARGEST_PRODUCT = 2**18
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
     """How the outputs of a network are compared with the targets, the values to learn.
 
+    Both functions get outputs of shape (networks, examples, outputs) and targets of shape
+    (examples, targets).
+
     Attributes:
         outputs_per_target: the number of outputs that predict one target; these outputs are adjacent.
-        losses: maps outputs of shape (networks, examples, outputs) and targets of shape
-            (networks, examples, targets) to losses of the same shape as the targets.
+        losses: returns the loss of each target, with the shape (networks, examples, targets).
+        slopes: returns the derivatives of the losses with respect to the outputs. Each loss is first
+            multiplied with its weight, the third argument of the function.
     """
 
     outputs_per_target: int
-    losses: Callable[[Tensor, Tensor], Tensor]
+    losses: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    slopes: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
-def gaussian_losses(outputs: Tensor, targets: Tensor) -> Tensor:
+def gaussian_losses(outputs: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """Return the Gaussian negative log-likelihood of each target, up to a constant.
 
     The outputs for a target are the mean μ and a number r; the variance is σ² = ELU(r) + 1.
     """
+    mean, variance, _ = _gaussian(outputs)
+    losses: np.ndarray = 0.5 * (np.log(variance) + np.square(targets - mean) / variance)
+    return losses
+
+
+def gaussian_slopes(outputs: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the derivatives of the weighted `gaussian_losses` with respect to the outputs."""
+    mean, variance, variance_slope = _gaussian(outputs)
+    slopes = np.empty_like(outputs)
+    scaled_error = (mean - targets) / variance
+    np.multiply(scaled_error, weights, out=slopes[..., 0::2])
+    by_variance = 0.5 * (1.0 / variance - np.square(scaled_error))
+    np.multiply(by_variance * variance_slope, weights, out=slopes[..., 1::2])
+    return slopes
+
+
+def _gaussian(outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the mean μ, the variance σ² and the derivative of σ² with respect to r, for each target."""
     mean, raw = outputs[..., 0::2], outputs[..., 1::2]
-    variance = (functional.elu(raw) + 1.0).clamp(min=VARIANCE_FLOOR)
-    return 0.5 * (variance.log() + (targets - mean).square() / variance)
+    # ELU(r) + 1 equals exp(min(r, 0)) + max(r, 0), and its derivative equals exp(min(r, 0)).
+    slope = np.exp(np.minimum(raw, 0.0))
+    variance = slope + np.maximum(raw, 0.0)
+    slope *= variance >= VARIANCE_FLOOR
+    return mean, np.maximum(variance, VARIANCE_FLOOR, out=variance), slope
 
 
-def logistic_losses(outputs: Tensor, targets: Tensor) -> Tensor:
+def logistic_losses(outputs: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """Return the binary cross-entropy of each target, which is 0 or 1; the outputs are logits."""
-    return functional.binary_cross_entropy_with_logits(outputs, targets, reduction="none")
+    losses: np.ndarray = np.maximum(outputs, 0.0) - outputs * targets + np.log1p(np.exp(-np.abs(outputs)))
+    return losses
 
 
-GAUSSIAN = Head(outputs_per_target=2, losses=gaussian_losses)
-LOGISTIC = Head(outputs_per_target=1, losses=logistic_losses)
+def logistic_slopes(outputs: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the derivatives of the weighted `logistic_losses` with respect to the outputs."""
+    # The sigmoid of x is (tanh(x / 2) + 1) / 2, which does not overflow.
+    slopes: np.ndarray = (0.5 * np.tanh(0.5 * outputs) + (0.5 - targets)) * weights
+    return slopes
 
 
-def initial_layers(shapes: Sequence[NetworkShape], seeds: Sequence[int]) -> list[Tensor]:
-    """Return initial tensors: weights of layer 1, biases of layer 1, weights of layer 2, and so on.
+GAUSSIAN = Head(outputs_per_target=2, losses=gaussian_losses, slopes=gaussian_slopes)
+LOGISTIC = Head(outputs_per_target=1, losses=logistic_losses, slopes=logistic_slopes)
 
-    Each tensor contains all networks; `seeds` holds the random seed of each network. Weights and biases of
-    the two hidden layers are drawn uniformly from [-1/√n, 1/√n], where n is the number of inputs of the
-    layer. Those of the third layer are zero, so that an untrained network returns zero for all inputs.
+
+@dataclass(frozen=True, slots=True)
+class NetworkShape:
+    """The number of inputs and outputs of a network."""
+
+    inputs: int
+    outputs: int
+
+    @property
+    def layers(self) -> tuple[tuple[int, int], ...]:
+        """The numbers of rows and columns of each layer's matrix; the last row holds the biases."""
+        hidden = HIDDEN_WIDTH
+        return (self.inputs + 1, hidden), (hidden + 1, hidden), (hidden + 1, self.outputs)
+
+    @property
+    def most_rows(self) -> int:
+        """The largest number of examples for which all products of matrices use one thread."""
+        return max(1, LARGEST_PRODUCT // max(rows * columns for rows, columns in self.layers))
+
+    def matrices(self, weights: np.ndarray) -> list[np.ndarray]:
+        """Return views of the matrices of each layer, of shape (networks, rows, columns).
+
+        `weights` is a matrix with one row per network.
+        """
+        sizes = [rows * columns for rows, columns in self.layers]
+        bounds = pairwise(accumulate(sizes, initial=0))
+        return [
+            weights[:, start:end].reshape(len(weights), *size)
+            for (start, end), size in zip(bounds, self.layers, strict=True)
+        ]
+
+
+def initial_weights(shape: NetworkShape, seed: int) -> np.ndarray:
+    """Return the initial weights of a network as a vector.
+
+    Weights and biases of the two hidden layers are drawn uniformly from [-1/√n, 1/√n], where n is the
+    number of inputs of the layer. Those of the third layer are zero, so that an untrained network returns
+    zero for all inputs.
     """
-    largest = NetworkShape(max(shape.inputs for shape in shapes), max(shape.outputs for shape in shapes))
-    layers = [torch.zeros((len(shapes), *size), dtype=torch.float32) for size in _layer_sizes(largest)]
-    for network, (shape, seed) in enumerate(zip(shapes, seeds, strict=True)):
-        generator = torch.Generator().manual_seed(seed)
-        fan_in = 1
-        for index, (rows, columns) in enumerate(_layer_sizes(shape)[:-2]):
-            if index % 2 == 0:
-                fan_in = rows
-            drawn = torch.rand((rows, columns), generator=generator, dtype=torch.float32)
-            layers[index][network, :rows, :columns] = (2.0 * drawn - 1.0) / fan_in**0.5
-    return layers
+    rng = np.random.default_rng(seed)
+    drawn = []
+    for rows, columns in shape.layers[:-1]:
+        bound = (rows - 1) ** -0.5
+        drawn.append(rng.uniform(-bound, bound, rows * columns))
+    rows, columns = shape.layers[-1]
+    return np.concatenate([*drawn, np.zeros(rows * columns)]).astype(np.float32)
 
 
-def unpadded_layers(layers: Sequence[Tensor], network: int, shape: NetworkShape) -> list[Tensor]:
-    """Return the weights and biases of the network with index `network`, without padding."""
-    return [
-        layer[network, :rows, :columns]
-        for layer, (rows, columns) in zip(layers, _layer_sizes(shape), strict=True)
-    ]
+class Backpropagation:
+    """Computes outputs and gradients of networks, for up to `rows` examples at once.
+
+    All intermediate values are kept in arrays that are reused by the next call: allocating them in each
+    call takes longer than the products of matrices. The results are valid until the next call.
+    """
+
+    def __init__(self, shape: NetworkShape, weights: np.ndarray, rows: int) -> None:
+        self._matrices = shape.matrices(weights)
+        self._gradient = np.empty_like(weights)
+        self._gradient_matrices = shape.matrices(self._gradient)
+        size = (len(weights), rows, HIDDEN_WIDTH + 1)
+        # The last hidden unit is the constant 1.
+        self._hidden = [np.ones(size, dtype=weights.dtype) for _ in range(2)]
+        self._errors = [np.empty(size, dtype=weights.dtype) for _ in range(2)]
+        self._active = np.empty(size, dtype=bool)
+
+    def outputs(self, inputs: np.ndarray) -> np.ndarray:
+        """Return the outputs of all networks: (networks, examples, outputs).
+
+        `inputs` has one row per example; its last column is the constant 1.
+        """
+        values = inputs
+        for buffer, matrix in zip(self._hidden, self._matrices[:-1], strict=True):
+            hidden = buffer[:, : len(inputs)]
+            np.matmul(values, matrix, out=hidden[..., :-1])
+            values = np.maximum(hidden, 0.0, out=hidden)
+        outputs: np.ndarray = values @ self._matrices[-1]
+        return outputs
+
+    def gradient(self, inputs: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+        """Return the gradient of a loss with respect to the weights, after a call of `outputs(inputs)`.
+
+        `slopes` are the derivatives of the loss with respect to the outputs.
+        """
+        layer_inputs = [inputs[None], *(hidden[:, : len(inputs)] for hidden in self._hidden)]
+        error = slopes
+        for layer in (2, 1, 0):
+            values = layer_inputs[layer]
+            np.matmul(values.swapaxes(1, 2), error, out=self._gradient_matrices[layer])
+            if layer > 0:
+                back = self._errors[layer - 1][:, : len(inputs)]
+                # A product with a contiguous copy of the transposed matrix is faster.
+                np.matmul(error, self._matrices[layer].swapaxes(1, 2).copy(), out=back)
+                active = np.greater(values, 0.0, out=self._active[:, : len(inputs)])
+                error = np.multiply(back, active, out=back)[..., :-1]
+        return self._gradient
 
 
-def forward(layers: Sequence[Tensor], inputs: Tensor) -> Tensor:
-    """Return the outputs of all networks for inputs of shape (networks, examples, inputs)."""
-    weight1, bias1, weight2, bias2, weight3, bias3 = layers
-    hidden = torch.baddbmm(bias1, inputs, weight1).relu()
-    hidden = torch.baddbmm(bias2, hidden, weight2).relu()
-    return torch.baddbmm(bias3, hidden, weight3)
+def network_layers(shape: NetworkShape, weights: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the weight matrix and the bias vector of each layer; `weights` is the vector of a network."""
+    return [(matrix[0, :-1], matrix[0, -1]) for matrix in shape.matrices(weights[None])]
 
 
-def _layer_sizes(shape: NetworkShape) -> list[tuple[int, int]]:
-    return [
-        (shape.inputs, HIDDEN_WIDTH),
-        (1, HIDDEN_WIDTH),
-        (HIDDEN_WIDTH, HIDDEN_WIDTH),
-        (1, HIDDEN_WIDTH),
-        (HIDDEN_WIDTH, shape.outputs),
-        (1, shape.outputs),
-    ]
+def with_constant(inputs: np.ndarray) -> np.ndarray:
+    """Return the inputs as 32-bit floats with the constant 1 as an additional last column."""
+    return np.hstack([inputs, np.ones((len(inputs), 1))]).astype(np.float32)

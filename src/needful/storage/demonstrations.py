@@ -6,16 +6,18 @@ ignored. A file holds signatures and data only; reading it executes no code.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.controllers import Controller, GroundController
 from needful.core.demonstrations import Demonstration
 from needful.core.model import Vocabulary
 from needful.core.objects import counted, short_repr
 from needful.core.state import State
-from needful.errors import DemonstrationError
+from needful.errors import DemonstrationError, UnknownNameError
 from needful.storage.json_fields import Field, JsonValue, Source, dump_json, parse_json
 from needful.storage.outputs import DEMONSTRATIONS, check_output_file, compressed, decompressed, write_bytes
 from needful.storage.vocabulary_json import (
@@ -47,6 +49,70 @@ class DemonstrationSet:
 
     def __repr__(self) -> str:
         return short_repr(self, counted(self.demonstrations, "demonstration"), repr(self.vocabulary))
+
+    def bound_to(self, vocabulary: Vocabulary) -> DemonstrationSet:
+        """Return these demonstrations with the predicates and controllers of a domain's vocabulary.
+
+        Planning needs their classifiers and initiation tests, which a file does not hold. Raises
+        `DemonstrationError` if the file and the domain disagree: they must have the same predicates, and
+        the domain must have all types and controllers of the file.
+        """
+        own, domain = VocabularyIndex.of(self.vocabulary), VocabularyIndex.of(vocabulary)
+        _check_declared("type", own.types, domain.types)
+        _check_declared("predicate", own.predicates, domain.predicates)
+        for name in domain.predicates:
+            if name not in own.predicates:
+                raise DemonstrationError(
+                    f"The demonstrations do not declare the predicate {name!r} of the domain, so its atoms "
+                    "are unknown. Record its atoms too, or remove the predicate from the domain."
+                )
+        signatures = {name: (one.types, one.dimension) for name, one in own.controllers.items()}
+        known = {name: (one.types, one.dimension) for name, one in domain.controllers.items()}
+        _check_declared("controller", signatures, known)
+        bound = (_bind(number, one, domain) for number, one in enumerate(self.demonstrations))
+        return DemonstrationSet(vocabulary, tuple(bound))
+
+
+def _check_declared(kind: str, declared: Mapping[str, object], known: Mapping[str, object]) -> None:
+    for name, value in declared.items():
+        if name not in known:
+            raise DemonstrationError(str(UnknownNameError(f"{kind} in the demonstrations", name, known)))
+        if known[name] != value:
+            raise DemonstrationError(
+                f"The demonstrations and the domain declare the {kind} {name!r} differently. "
+                "Use the domain in which the demonstrations were recorded."
+            )
+
+
+def _bind(number: int, demonstration: Demonstration, domain: VocabularyIndex) -> Demonstration:
+    atoms = frozenset[GroundAtom]().union(*demonstration.abstract_states)
+    bound = {atom: GroundAtom(domain.predicates[atom.predicate.name], atom.objects) for atom in atoms}
+
+    def rebind(state: AbstractState) -> AbstractState:
+        return frozenset(bound[atom] for atom in state)
+
+    for action in demonstration.actions:
+        index = domain.controllers[action.controller.name].first_out_of_bounds(action.parameters)
+        if index is not None:
+            raise DemonstrationError(
+                f"Demonstration {number}: parameter {index} of {action} is outside of the bounds of the "
+                "controller in the domain. Widen the bounds, or omit the demonstration."
+            )
+    return replace(
+        demonstration,
+        goal=rebind(demonstration.goal),
+        abstract_states=tuple(map(rebind, demonstration.abstract_states)),
+        actions=tuple(
+            replace(action, controller=domain.controllers[action.controller.name])
+            for action in demonstration.actions
+        ),
+    )
+
+
+def demonstrations_digest(demonstrations: Iterable[Demonstration]) -> str:
+    """Return the SHA-256 digest of demonstrations."""
+    lines = (dump_json(_to_json(one)) for one in demonstrations)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def read_demonstrations(path: str | Path) -> DemonstrationSet:

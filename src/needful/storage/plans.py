@@ -63,6 +63,15 @@ class RecordedFailure:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedSuspect:
+    """A ground operator that may be false; see `needful.core.plans.Suspect`."""
+
+    step: PlanStep
+    missing: tuple[GroundAtom, ...]
+    tries: int
+
+
+@dataclass(frozen=True, slots=True)
 class RecordedPlan:
     """The result of one test task.
 
@@ -78,6 +87,7 @@ class RecordedPlan:
         holding: for each state, which atoms of the goal and of all subgoals hold in it.
         end: where and why the attempt with the most progress failed; None if the task was solved or if
             there was no attempt.
+        suspects: the ground operators that failed in every try although their controllers ran.
     """
 
     task: int
@@ -89,6 +99,7 @@ class RecordedPlan:
     subgoals: tuple[AbstractState, ...]
     holding: tuple[AbstractState, ...]
     end: RecordedFailure | None = None
+    suspects: tuple[RecordedSuspect, ...] = ()
 
     def __repr__(self) -> str:
         return short_repr(self, f"task {self.task}", self.outcome, counted(self.actions, "action"))
@@ -115,6 +126,10 @@ def record_plan(number: int, task: Task, result: PlanningResult, outcome: str) -
         end=None
         if failure is None
         else RecordedFailure(failure.step, failure.outcome.value, failure.missing, failure.detail),
+        suspects=tuple(
+            RecordedSuspect(PlanStep(one.operator.operator.name, one.operator.objects), one.missing, one.tries)
+            for one in result.suspects
+        ),
     )
 
 
@@ -139,7 +154,7 @@ def plan_line(plan: RecordedPlan) -> bytes:
             "objects": objects_to_json(plan.states[0]),
             "atoms": [atom_to_json(atom) for atom in atoms],
             "goal": listed(plan.goal),
-            "plan": [[step.operator, *(obj.name for obj in step.objects)] for step in plan.steps],
+            "plan": [_step_to_json(step) for step in plan.steps],
             "actions": [
                 [action.controller.name, [obj.name for obj in action.objects], list(action.parameters)]
                 for action in plan.actions
@@ -148,6 +163,7 @@ def plan_line(plan: RecordedPlan) -> bytes:
             "subgoals": [listed(subgoal) for subgoal in plan.subgoals],
             "holding": [listed(true) for true in plan.holding],
             "end": None if plan.end is None else _end_to_json(plan.end),
+            **({"suspects": [_suspect_to_json(one) for one in plan.suspects]} if plan.suspects else {}),
         }
     )
 
@@ -181,6 +197,18 @@ def _changes(states: Sequence[State]) -> list[JsonValue]:
     return found
 
 
+def _step_to_json(step: PlanStep) -> list[JsonValue]:
+    return [step.operator, *(obj.name for obj in step.objects)]
+
+
+def _suspect_to_json(suspect: RecordedSuspect) -> dict[str, JsonValue]:
+    return {
+        "step": _step_to_json(suspect.step),
+        "missing": [atom_to_json(atom) for atom in suspect.missing],
+        "tries": suspect.tries,
+    }
+
+
 def _end_to_json(end: RecordedFailure) -> dict[str, JsonValue]:
     return {
         "step": end.step,
@@ -207,6 +235,7 @@ class _PlanReader:
             "subgoals",
             "holding",
             "end",
+            optional=("suspects",),
         )
         self.objects = objects_from_json(self.record["objects"], index.types)
         self.reader = GroundAtomReader(index, self.objects)
@@ -232,6 +261,7 @@ class _PlanReader:
             subgoals=tuple(map(self._atoms_at, record["subgoals"].items())),
             holding=holding,
             end=None if record["end"].value is None else self._end(record["end"]),
+            suspects=tuple(map(self._suspect, record["suspects"].items())) if "suspects" in record else (),
         )
 
     def _outcome(self, field: Field) -> str:
@@ -274,6 +304,14 @@ class _PlanReader:
             with item.locate_errors():
                 found.append(State(vectors))
         return tuple(found)
+
+    def _suspect(self, field: Field) -> RecordedSuspect:
+        record: Mapping[str, Field] = field.record("step", "missing", "tries")
+        return RecordedSuspect(
+            self._step(record["step"]),
+            tuple(self.reader.atom(item) for item in record["missing"].items()),
+            record["tries"].integer(),
+        )
 
     def _end(self, field: Field) -> RecordedFailure:
         record: Mapping[str, Field] = field.record("step", "outcome", "missing", "detail")

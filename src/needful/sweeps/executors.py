@@ -23,7 +23,7 @@ from multiprocessing.context import SpawnProcess
 from types import ModuleType
 from typing import Any, Protocol, TypeAlias
 
-from needful.errors import InvalidInputError, install_command
+from needful.errors import InvalidInputError, importing_extra
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult
 
@@ -143,11 +143,11 @@ class _WorkerProcess:
 
     @classmethod
     def start(cls, job_function: JobFunction) -> _WorkerProcess:
-        # Processes are spawned, not forked, because the threads of torch do not survive a fork.
+        # Processes are spawned, not forked, because the threads of numpy and torch do not survive a fork.
         context = multiprocessing.get_context("spawn")
         connection, far_end = context.Pipe()
         process = context.Process(target=_worker_loop, args=(far_end, job_function), daemon=True)
-        with _interrupts_blocked(), _single_torch_thread():
+        with _interrupts_blocked(), _single_thread():
             process.start()
         # Close the copy of this end in the parent process. Then the pipe closes when the new process ends.
         far_end.close()
@@ -188,11 +188,11 @@ def _interrupts_blocked() -> Iterator[None]:
 
 
 @contextmanager
-def _single_torch_thread() -> Iterator[None]:
-    """Limit torch to one thread in the processes that are started inside a `with` block.
+def _single_thread() -> Iterator[None]:
+    """Limit numpy and torch to one thread in the processes that are started inside a `with` block.
 
-    More threads would compete for the cores, and their number would depend on the machine. Torch reads
-    OMP_NUM_THREADS when it is imported, so the variable must be set before the process starts.
+    More threads would compete for the cores, and their number would depend on the machine. OMP_NUM_THREADS
+    is read when these packages are imported, so the variable must be set before the process starts.
     """
     before = os.environ.get("OMP_NUM_THREADS")
     os.environ["OMP_NUM_THREADS"] = "1"
@@ -294,13 +294,8 @@ class RayWorkers:
 
 
 def _import_ray() -> ModuleType:
-    try:
+    with importing_extra("ray", "The executor 'ray'", ", or use --executor process"):
         return import_module("ray")
-    except ModuleNotFoundError as error:
-        raise InvalidInputError(
-            f"Ray is not installed. Install it from the checkout: {install_command('ray')}, "
-            "or use --executor process."
-        ) from error
 
 
 def _connect(ray: ModuleType, address: str | None) -> None:

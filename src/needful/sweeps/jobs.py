@@ -8,12 +8,15 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 
-from needful.errors import InvalidInputError
+from needful.errors import InvalidInputError, check_at_least_one
 from needful.evaluation.pipeline import RunConfig
 from needful.evaluation.records import config_hash
 from needful.planning.bilevel import PlanningConfig
 from needful.planning.planners import DEFAULT_PLANNER, make_planner
 from needful.storage.json_fields import Field, JsonValue, dump_json
+
+# Settings of a job that are stored only if they differ from their defaults.
+OPTIONAL = ("samples_per_step", "horizon")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,8 @@ class Job:
         timeout: seconds of planning per task.
         abstract_plans: the maximum number of abstract plans to refine per task.
         learning_timeout: seconds of learning, None for no limit.
+        samples_per_step: how many times to try a step with continuous parameters.
+        horizon: the maximum number of low-level actions in a plan, None for the domain's horizon.
     """
 
     domain: str
@@ -39,6 +44,8 @@ class Job:
     abstract_plans: int = 8
     learning_timeout: float | None = None
     planner: str = DEFAULT_PLANNER
+    samples_per_step: int = 10
+    horizon: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("domain", "learner", "planner"):
@@ -49,6 +56,7 @@ class Job:
         for name, least in (("seed", 0), ("demos", 1), ("tasks", 0), ("abstract_plans", 1)):
             if getattr(self, name) < least:
                 raise InvalidInputError(f"{name} must be at least {least}, got {getattr(self, name)}.")
+        check_at_least_one(samples_per_step=self.samples_per_step, horizon=self.horizon)
         for name in ("timeout", "learning_timeout"):
             seconds = getattr(self, name)
             if seconds is not None and not 0 < seconds < math.inf:
@@ -65,10 +73,17 @@ class Job:
         return f"{self.learner}-seed{self.seed}-demos{self.demos}-{self.key}"
 
     def to_json(self) -> dict[str, JsonValue]:
-        """Return the job as a JSON object; equal jobs give equal objects."""
+        """Return the job as a JSON object; equal jobs give equal objects.
+
+        `OPTIONAL` settings with their default values are omitted, so that earlier results keep their keys.
+        """
         limit = self.learning_timeout
+        settings = asdict(self)
+        for name in OPTIONAL:
+            if settings[name] == Job.__dataclass_fields__[name].default:
+                del settings[name]
         return {
-            **asdict(self),
+            **settings,
             # Convert numbers to floats: 10 and 10.0 are equal, but JSON writes them differently.
             "timeout": float(self.timeout),
             "learning_timeout": None if limit is None else float(limit),
@@ -77,8 +92,10 @@ class Job:
     @classmethod
     def from_json(cls, field: Field) -> Job:
         """Return the job in a JSON object; raise an error with the location of an invalid field."""
-        record = field.record(*cls.__dataclass_fields__)
+        needed = [name for name in cls.__dataclass_fields__ if name not in OPTIONAL]
+        record = field.record(*needed, optional=OPTIONAL)
         limit = record["learning_timeout"]
+        optional = {name: record[name].integer() for name in OPTIONAL if name in record}
         with field.locate_errors():
             return cls(
                 domain=record["domain"].name(),
@@ -90,6 +107,7 @@ class Job:
                 abstract_plans=record["abstract_plans"].integer(),
                 learning_timeout=None if limit.value is None else limit.number(),
                 planner=record["planner"].name(),
+                **optional,
             )
 
 
@@ -99,7 +117,11 @@ def run_config(job: Job) -> RunConfig:
     Raises `UnknownNameError` if the learner or the planner of the job is unknown.
     """
     planning = PlanningConfig(
-        timeout=job.timeout, max_abstract_plans=job.abstract_plans, planner=make_planner(job.planner)
+        timeout=job.timeout,
+        max_abstract_plans=job.abstract_plans,
+        samples_per_step=job.samples_per_step,
+        horizon=job.horizon,
+        planner=make_planner(job.planner),
     )
     return RunConfig(
         job.learner, job.demos, job.tasks, job.seed, planning, learning_timeout=job.learning_timeout

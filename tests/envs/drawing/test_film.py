@@ -12,10 +12,24 @@ import pytest
 from PIL import Image, ImageSequence
 
 from envs.plan_following import follow
+from needful.abstraction import abstract
 from needful.core.plans import Outcome, PlanningResult, necessary_atoms
+from needful.core.tasks import Task
 from needful.envs.catalogue import make_environment
-from needful.envs.contract import Split
-from needful.envs.drawing.film import Film, as_gif, as_mp4, film_plan, import_ffmpeg
+from needful.envs.contract import Environment, Split
+from needful.envs.drawing import palette
+from needful.envs.drawing.film import (
+    MOTION_FRAMES,
+    MOTION_MILLISECONDS,
+    Film,
+    PlanCaptions,
+    as_gif,
+    as_mp4,
+    draw_caption,
+    film_plan,
+    import_ffmpeg,
+)
+from needful.envs.drawing.pictures import Caption
 from needful.errors import InvalidInputError
 
 COLOURS = ((220, 30, 30), (30, 160, 40), (40, 60, 210))
@@ -61,20 +75,21 @@ def test_a_video_repeats_each_picture_for_its_duration(tmp_path) -> None:
     command = [imageio_ffmpeg.get_ffmpeg_exe(), "-i", path, "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
     raw = subprocess.run(command, capture_output=True, check=True)
     assert b"90x60" in raw.stderr
-    assert b"10 fps" in raw.stderr
+    assert b"20 fps" in raw.stderr
     frames = np.frombuffer(raw.stdout, np.uint8).reshape(-1, 60, 90, 3).astype(int)
-    assert len(frames) == 1 + 4 + 10
-    for index, number in ((0, 0), (1, 1), (4, 1), (5, 2), (14, 2)):
+    assert len(frames) == 2 + 8 + 20
+    for index, number in ((0, 0), (2, 1), (9, 1), (10, 2), (29, 2)):
         assert np.abs(frames[index][30, 20 * number + 10] - COLOURS[number]).max() < 40
 
 
 def test_the_error_without_ffmpeg_names_the_install_command(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
-    with pytest.raises(InvalidInputError, match=r"pip install -c constraints.txt '\.\[household\]'"):
+    with pytest.raises(InvalidInputError, match=r"pip install 'needful\[household\]'"):
         import_ffmpeg()
 
 
-def test_a_film_of_a_plan_has_one_frame_per_state_and_holds_the_last_one() -> None:
+def one_dot_plan() -> tuple[Environment, Task, PlanningResult]:
+    """Return a plan that moves to a dot and grasps it."""
     env = make_environment("cluttered-1d")
     task = env.task(Split.TEST, 0, seed=0)
     move, grasp = env.oracle_model().operators
@@ -82,10 +97,60 @@ def test_a_film_of_a_plan_has_one_frame_per_state_and_holds_the_last_one() -> No
     plan = (move.ground(atom.objects), grasp.ground(atom.objects))
     states = tuple(follow(env, task.initial_state, plan))
     result = PlanningResult(Outcome.SOLVED, plan, subgoals=necessary_atoms(plan, task.goal), states=states)
+    return env, task, result
+
+
+def test_a_film_of_a_plan_stops_at_each_state_and_moves_between_them() -> None:
+    env, task, result = one_dot_plan()
+    states = result.states
     film = film_plan(env, result, task.goal)
-    assert film.milliseconds == (1200, 1200, 3000)
-    assert len({picture.tobytes() for picture in film.pictures}) == len(states) == 3
+    assert len(film.pictures) == len(film.milliseconds)
+    stops = [number for number, duration in enumerate(film.milliseconds) if duration > MOTION_MILLISECONDS]
+    assert [film.milliseconds[number] for number in stops] == [1200, 1200, 3000]
+    assert len({film.pictures[number].tobytes() for number in stops}) == len(states) == 3
+    moving = [film.pictures[number] for number in range(stops[0] + 1, stops[1])]
+    assert len({picture.tobytes() for picture in moving}) == len(moving) == MOTION_FRAMES - 1
     assert as_gif(film) == as_gif(film_plan(env, result, task.goal))
+
+
+def test_an_atom_that_does_not_hold_yet_is_not_missing() -> None:
+    env, task, result = one_dot_plan()
+    (grasped,) = task.goal
+    captions = PlanCaptions(result, task.goal, env.vocabulary.predicates)
+    moving = captions.moving(2, result.states[1])
+    assert (moving.missing, moving.pending) == ((), (grasped,))
+    assert grasped in moving.added
+    late = captions.still(2, result.states[1])
+    assert (late.missing, late.pending) == ((grasped,), ())
+    assert captions.still(2, result.states[2]).holds == (grasped,)
+
+
+def test_captions_list_changes_that_the_operator_does_not_predict() -> None:
+    env, task, result = one_dot_plan()
+    captions = PlanCaptions(result, task.goal, env.vocabulary.predicates)
+    assert captions.still(0, result.states[0]).unpredicted == ()
+    changes = captions.still(1, result.states[1]).unpredicted
+    before, after = (abstract(state, env.vocabulary.predicates) for state in result.states[:2])
+    step = result.abstract_plan[0]
+    expected = {f"+ {atom}" for atom in after - before - step.add_effects}
+    expected |= {f"− {atom}" for atom in before - after - step.delete_effects}
+    assert set(changes) == expected
+
+
+def test_a_caption_shows_missing_atoms_in_red_and_unpredicted_changes_in_purple() -> None:
+    _, task, _ = one_dot_plan()
+    atoms = tuple(task.goal)
+    cases = {
+        palette.RED: Caption("1. Move", missing=atoms),
+        palette.GREEN: Caption("1. Move", holds=atoms),
+        palette.PURPLE: Caption("1. Move", pending=atoms, unpredicted=("+ A(b)",)),
+    }
+    for width, height in ((6.0, 1.4), (3.0, 4.0)):
+        for colour in cases:
+            for shown, caption in cases.items():
+                pixels = np.asarray(draw_caption(caption, width, height)).reshape(-1, 3)
+                found = (pixels == list(bytes.fromhex(colour[1:]))).all(axis=1).any()
+                assert found == (shown == colour)
 
 
 def test_a_film_of_a_plan_needs_states() -> None:

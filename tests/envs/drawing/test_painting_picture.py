@@ -152,7 +152,8 @@ def test_the_legend_explains_every_colour() -> None:
         "dirty",
         "wet",
         "clean and dry",
-        "painted",
+        "painted (any red)",
+        "closed lid",
         "held from the side",
         "held from the top",
     ]

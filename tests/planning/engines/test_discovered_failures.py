@@ -1,9 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import toy_world
+from needful.core.atoms import GroundAtom, Predicate
+from needful.core.controllers import Controller
+from needful.core.objects import Object
+from needful.core.operators import GroundOperator
 from needful.core.plans import SearchStatistics
 from needful.errors import UnknownNameError
 from needful.planning.budget import Budget
@@ -11,7 +18,9 @@ from needful.planning.engines.a_star import AStar
 from needful.planning.engines.python_planner import with_failure
 from needful.planning.grounding import GroundProblem
 from planning_problems import Problem, negated, problems, toy_problem
-from toy_world import JAR
+from toy_world import JAR, ROBOT
+
+ALERT = Predicate("Alert", (ROBOT,))
 
 
 def index_of(problem: GroundProblem, name: str) -> int:
@@ -35,9 +44,26 @@ def test_the_next_plan_acts_on_the_offending_object_first() -> None:
     assert repaired.index("TakeLidOff(robot, jar0)") < repaired.index("Drop(robot, ball0, jar0)")
 
 
-@settings(max_examples=100, deadline=None)
+def remedies_by_definition(problem: GroundProblem, offending: Object) -> set[int]:
+    """The ground operators that change an atom of the object; without any, those that mention it."""
+    steps = problem.plan(range(len(problem.ground_operators)))
+
+    def changed_atoms(step: GroundOperator) -> set[GroundAtom]:
+        """The atoms that the step adds or deletes in some state in which it is applicable."""
+        possible = [atom for atom in problem.atoms if atom not in step.negative_preconditions]
+        for_all = frozenset(possible)
+        deleted = for_all - step.apply(for_all)
+        return set(deleted | (step.add_effects - step.preconditions))
+
+    changes = [changed_atoms(step) for step in steps]
+    mentioning = {index for index, step in enumerate(steps) if offending in step.objects}
+    remedies = {i for i, atoms in enumerate(changes) if any(offending in atom.objects for atom in atoms)}
+    return remedies | {i for i in mentioning if not changes[i]} or mentioning
+
+
+@settings(max_examples=200, deadline=None)
 @given(negated(problems()), st.data())
-def test_one_precondition_here_and_one_add_effect_in_all_others(
+def test_one_precondition_here_and_one_add_effect_in_each_remedy(
     problem: Problem, data: st.DataObject
 ) -> None:
     before = problem.grounded()
@@ -47,6 +73,7 @@ def test_one_precondition_here_and_one_add_effect_in_all_others(
     number = data.draw(st.integers(0, len(before.objects) - 1))
     after = with_failure(before, step, [before.objects[number]])
     fresh = 1 << before.atom_count
+    remedies = remedies_by_definition(before, before.objects[number])
     assert after.atom_count == before.atom_count + 1
     assert (after.initial, after.goal, after.pattern_masks) == (
         before.initial,
@@ -54,7 +81,7 @@ def test_one_precondition_here_and_one_add_effect_in_all_others(
         before.pattern_masks,
     )
     for index, (old, new) in enumerate(zip(before.ground_operators, after.ground_operators, strict=True)):
-        needs_it, adds_it = index == step, index != step and number in old.objects
+        needs_it, adds_it = index == step, index != step and index in remedies
         assert new.preconditions == old.preconditions | (fresh if needs_it else 0)
         assert new.adds == old.adds | (fresh if adds_it else 0)
         assert (new.deletes, new.patterns, new.objects) == (old.deletes, old.patterns, old.objects)
@@ -77,6 +104,21 @@ def test_each_offending_object_has_an_atom_of_its_own() -> None:
     repaired = first_plan(both)
     assert repaired is not None
     assert {"TakeLidOff(robot, jar0)", "TakeLidOff(robot, jar1)"} <= set(repaired)
+
+
+def test_walking_past_the_object_is_no_remedy() -> None:
+    """An operator that mentions the jar but changes only atoms of the robot does not deal with it."""
+    base = toy_problem(balls=1, jars=1)
+    robot, jar = (next(v for o in base.operators for v in o.parameters if v.type == t) for t in (ROBOT, JAR))
+    look = toy_world.operator(Controller("LookAt", (ROBOT, JAR)), (robot, jar), adds=[ALERT.lifted(robot)])
+    problem = replace(base, operators=(*base.operators, look)).grounded()
+    drop = index_of(problem, "Drop(robot, ball0, jar0)")
+    repaired = first_plan(with_failure(problem, drop, [JAR("jar0")]))
+    assert repaired is not None
+    assert "TakeLidOff(robot, jar0)" in repaired
+    without = replace(base.without_noops(), operators=(*base.without_noops().operators, look)).grounded()
+    drop = index_of(without, "Drop(robot, ball0, jar0)")
+    assert first_plan(with_failure(without, drop, [JAR("jar0")])) is None
 
 
 def test_without_a_remedy_the_step_is_unusable() -> None:

@@ -1,47 +1,65 @@
 """Films of plans, as bytes of GIF and MP4 files.
 
-A frame shows one state. Its caption has the step that led to the state, and the atoms that the plan expects
-in this state.
+A film shows each state of a plan, and between two states the motion of everything that is drawn at another
+place. The caption has the step, the atoms that the plan relies on after the step, and the atoms that
+changed although the operator does not predict them.
 """
 
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from needful.core.atoms import AbstractState
+from needful.abstraction import abstract
+from needful.core.atoms import AbstractState, Predicate
 from needful.core.plans import PlanningResult
 from needful.core.state import State
 from needful.envs.contract import Environment
 from needful.envs.drawing import palette
 from needful.envs.drawing.pictures import (
+    LINE_HEIGHT,
     MARGIN,
     Caption,
-    add_axes,
+    Line,
     as_png,
+    atom_lines,
     caption_lines,
-    check_captions,
-    draw_panel,
-    make_captions,
+    make_caption,
+    predicted_atoms,
+    step_titles,
+    unpredicted_changes,
+    wrap_lines,
+    write_lines,
 )
-from needful.errors import InvalidInputError, install_command
+from needful.errors import InvalidInputError, importing_extra
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from PIL.Image import Image
 
-FRAMES_PER_SECOND = 10  # of MP4 videos
+    from needful.envs.drawing.tweening import Mark, Tween
+
+FRAMES_PER_SECOND = 20  # of MP4 videos
 THUMBNAIL_DIVISOR = 3  # a thumbnail's width and height are those of the picture, divided by this
 
-DOTS_PER_INCH = 100
-# The width of captions and the minimum height of frames (for long captions), in inches.
-CAPTION_WIDTH, MIN_HEIGHT = 3.4, 2.0
-FRAME_MILLISECONDS = 1_200
+# Twice the resolution of a screen on which a film of 6 inches is 600 pixels wide.
+DOTS_PER_INCH = 200
+# All lengths are in inches. Wide pictures have their captions below them, other pictures beside them.
+MAX_WIDTH = {True: 6.0, False: 4.4}
+SIDE_CAPTION_WIDTH = 3.0
+MAX_ROWS = 5  # the maximum number of atoms in a caption below a picture
+WIDE = 1.5  # the ratio of width to height above which a picture is wide
+CROP_MARGIN = 0.08
+
+MOTION_FRAMES, MOTION_MILLISECONDS = 12, 50  # per step
+STATE_MILLISECONDS = 1_200
 LAST_FRAME_MILLISECONDS = 3_000
 
 
@@ -67,17 +85,53 @@ class Filmable(Protocol):
 def film_plan(env: Environment, result: PlanningResult, goal: AbstractState) -> Film:
     """Return a film of a planning result.
 
-    If the domain is `Filmable`, its own method makes the film. Otherwise the film has one frame per state.
+    If the domain is `Filmable`, its own method makes the film. Otherwise the film has one frame per state,
+    and frames that show the motion between two states.
     """
     if isinstance(env, Filmable):
         return env.film(result, goal)
-    captions = make_captions(result.steps, result.expected_atoms(goal), result.states)
-    check_captions(result.states, captions)
-    frames = tuple(
-        _draw_frame(env, state, caption, goal)
-        for state, caption in zip(result.states, captions, strict=True)
-    )
-    return Film(frames, (FRAME_MILLISECONDS,) * (len(frames) - 1) + (LAST_FRAME_MILLISECONDS,))
+    if not result.states:
+        raise InvalidInputError("A film of a plan needs at least one state.")
+    from needful.envs.drawing.tweening import Tween
+
+    captions = PlanCaptions(result, goal, env.vocabulary.predicates)
+    painter = _Painter(env, goal)
+    frames: list[tuple[Image, Caption, int]] = []
+    before = painter.record(result.states[0])
+    for index, state in enumerate(result.states):
+        after = painter.record(state) if index else before
+        tween = Tween(before, after)
+        if index:
+            moving = captions.moving(index, result.states[index - 1])
+            shares = (_eased(number / MOTION_FRAMES) for number in range(1, MOTION_FRAMES))
+            frames += [(painter.paint(tween, share), moving, MOTION_MILLISECONDS) for share in shares]
+        frames.append((painter.paint(tween, 1.0), captions.still(index, state), STATE_MILLISECONDS))
+        before = after
+    pictures, texts, milliseconds = zip(*frames, strict=True)
+    return Film(add_captions(_cropped(pictures), texts), (*milliseconds[:-1], LAST_FRAME_MILLISECONDS))
+
+
+class PlanCaptions:
+    """The captions of a film: one while a step is executed, and one when it has ended."""
+
+    def __init__(
+        self, result: PlanningResult, goal: AbstractState, predicates: Sequence[Predicate]
+    ) -> None:
+        self._titles, self._subgoals = step_titles(result.steps), result.expected_atoms(goal)
+        states = [abstract(state, predicates) for state in result.states]
+        # A plan that failed has fewer states than steps.
+        self._changes = ((), *map(unpredicted_changes, result.steps, states, states[1:]))
+        self._added = (frozenset(), *map(predicted_atoms, result.steps))
+
+    def moving(self, step: int, state: State) -> Caption:
+        """Return the caption in a state during a step; the first step is 1."""
+        caption = make_caption(self._titles[step], self._subgoals[step], state, moving=True)
+        return replace(caption, added=self._added[step])
+
+    def still(self, step: int, state: State) -> Caption:
+        """Return the caption in the state after a step; 0 is the start."""
+        caption = make_caption(self._titles[step], self._subgoals[step], state)
+        return replace(caption, added=self._added[step], unpredicted=self._changes[step])
 
 
 def as_gif(film: Film) -> bytes:
@@ -122,25 +176,74 @@ def as_mp4(film: Film) -> bytes:
 
 
 def import_ffmpeg() -> Any:
-    """Return the module imageio_ffmpeg; raise `InvalidInputError` if it is not installed."""
-    try:
+    """Return the module imageio_ffmpeg; raise `MissingExtraError` if it is not installed."""
+    with importing_extra("household", "An MP4 film", ", or write a GIF instead"):
         import imageio_ffmpeg
-    except ModuleNotFoundError as error:
-        raise InvalidInputError(
-            "MP4 videos need imageio-ffmpeg, which is not installed. Install it from the checkout: "
-            f"{install_command('household')}, or write a GIF instead."
-        ) from error
     return imageio_ffmpeg
 
 
-def draw_caption(caption: Caption, height: float) -> Image:
-    """Draw a caption as an image of `height` inches, to be put beside a picture."""
+def add_captions(pictures: Sequence[Image], captions: Sequence[Caption]) -> tuple[Image, ...]:
+    """Return each picture with its caption below it, or beside it if the pictures are not wide."""
+    from PIL import Image
+
+    width, height = pictures[0].size
+    below = width > WIDE * height
+    rows = min(MAX_ROWS, max(len(_atoms(caption)) for caption in captions))
+    size = (
+        (width, round((LINE_HEIGHT * (rows + 2) + MARGIN) * DOTS_PER_INCH))
+        if below
+        else (round(SIDE_CAPTION_WIDTH * DOTS_PER_INCH), height)
+    )
+    total = (width, height + size[1]) if below else (width + size[0], height)
+    drawn: dict[Caption, Image.Image] = {}
+    framed = []
+    for picture, caption in zip(pictures, captions, strict=True):
+        if caption not in drawn:
+            drawn[caption] = draw_caption(caption, *(length / DOTS_PER_INCH for length in size))
+        frame = Image.new("RGB", total, palette.WHITE)
+        frame.paste(picture, (0, 0))
+        frame.paste(drawn[caption], (0, height) if below else (width, 0))
+        framed.append(frame)
+    return tuple(framed)
+
+
+def _atoms(caption: Caption) -> Sequence[object]:
+    """Return the longer one of the two lists in a caption."""
+    needed = (*caption.missing, *caption.pending, *caption.holds)
+    return max(needed, caption.unpredicted, key=len)
+
+
+def draw_caption(caption: Caption, width: float, height: float) -> Image:
+    """Draw a caption as an image; width and height are in inches.
+
+    Below the title are the atoms that the plan relies on. Beside them, or below them in a narrow image, are
+    the changes that the operator does not predict.
+    """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(CAPTION_WIDTH, height), dpi=DOTS_PER_INCH, facecolor=palette.BACKGROUND)
-    lines = caption_lines(caption, CAPTION_WIDTH - 2 * MARGIN, height - 2 * MARGIN)
-    draw_panel(figure, (0.0, 0.0, CAPTION_WIDTH, height), lines)
+    figure = Figure(figsize=(width, height), dpi=DOTS_PER_INCH, facecolor=palette.BACKGROUND)
+    columns = 2 if width > height else 1
+    column = width / columns
+    inside, room = column - MARGIN, int((height - MARGIN) / LINE_HEIGHT) * columns // 2 - 2
+    title = caption_lines(Caption(caption.title), width - MARGIN)[0]
+    atoms = [Line("The plan relies on", palette.GREY), *atom_lines(caption, inside, room)]
+    top = height - MARGIN / 2
+    write_lines(figure, [title, *atoms], MARGIN / 2, top)
+    if caption.unpredicted:
+        changes = [Line("Also changed, not predicted", palette.GREY), *_change_lines(caption, inside, room)]
+        left = MARGIN / 2 + (columns - 1) * column
+        write_lines(figure, changes, left, top - LINE_HEIGHT * (1 if columns == 2 else room + 2.5))
     return _as_image(figure)
+
+
+def _change_lines(caption: Caption, width: float, max_lines: int) -> list[Line]:
+    """Return the unpredicted changes, one per line; if there are too many, one line per predicate."""
+    changes = caption.unpredicted
+    if len(changes) > max_lines:
+        counts = Counter((change[2:].partition("(")[0], change[0]) for change in changes)
+        names = sorted({name for name, _ in counts})
+        changes = tuple(f"{name}: {counts[name, '+']} true, {counts[name, '−']} false" for name in names)
+    return wrap_lines([Line(change, palette.PURPLE) for change in changes], width, max_lines)
 
 
 def _contact_sheet(film: Film) -> Image:
@@ -154,22 +257,50 @@ def _contact_sheet(film: Film) -> Image:
     return sheet
 
 
-def _draw_frame(env: Environment, state: State, caption: Caption, goal: AbstractState) -> Image:
-    from matplotlib.figure import Figure
+class _Painter:
+    """Records and paints pictures of the states of a task."""
 
-    width = env.picture_size[0]
-    height = max(env.picture_size[1] + 2 * MARGIN, MIN_HEIGHT)
-    figure = Figure(
-        figsize=(width + CAPTION_WIDTH, height), dpi=DOTS_PER_INCH, facecolor=palette.BACKGROUND
+    def __init__(self, env: Environment, goal: AbstractState) -> None:
+        width, height = env.picture_size
+        scale = min(1.0, MAX_WIDTH[width > WIDE * height] / width)
+        self._env, self._goal = env, goal
+        self._inches = (scale * width, scale * height)
+        self._pixels = [round(length * DOTS_PER_INCH) for length in self._inches]
+
+    def record(self, state: State) -> tuple[Mark, ...]:
+        """Draw a state and return the drawn items."""
+        from matplotlib.figure import Figure
+
+        from needful.envs.drawing.tweening import record_marks
+
+        figure = Figure(figsize=self._inches, dpi=DOTS_PER_INCH, facecolor=palette.WHITE)
+        self._env.draw(state, figure.add_axes((0.0, 0.0, 1.0, 1.0)), self._goal)
+        return record_marks(figure)
+
+    def paint(self, tween: Tween, share: float) -> Image:
+        """Return the picture between two states; `share` is from 0 to 1."""
+        from PIL import Image
+
+        return Image.fromarray(tween.draw(share, self._pixels[0], self._pixels[1], DOTS_PER_INCH))
+
+
+def _cropped(pictures: Sequence[Image]) -> list[Image]:
+    """Return pictures without the white margins that all of them have."""
+    used = np.logical_or.reduce([(np.asarray(picture) < 255).any(axis=2) for picture in pictures])
+    if not used.any():
+        return list(pictures)
+    margin = round(CROP_MARGIN * DOTS_PER_INCH)
+    (top, *_, bottom), (left, *_, right) = (
+        [max(0, index[0] - margin), min(len(line), index[-1] + 1 + margin)]
+        for line in (used.any(axis=1), used.any(axis=0))
+        for index in [np.flatnonzero(line)]
     )
-    inside = width - 2 * MARGIN
-    picture = inside * env.picture_size[1] / width
-    draw_panel(figure, (0.0, 0.0, width, height), ())
-    env.draw(state, add_axes(figure, (MARGIN, (height - picture) / 2, inside, picture)), goal)
-    draw_panel(
-        figure, (width, 0.0, CAPTION_WIDTH, height), caption_lines(caption, CAPTION_WIDTH - 2 * MARGIN)
-    )
-    return _as_image(figure)
+    return [picture.crop((left, top, right, bottom)) for picture in pictures]
+
+
+def _eased(share: float) -> float:
+    """Return the progress of a motion that starts and ends slowly, at a time from 0 to 1."""
+    return share * share * (3 - 2 * share)
 
 
 def _as_image(figure: Figure) -> Image:

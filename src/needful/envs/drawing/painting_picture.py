@@ -54,7 +54,8 @@ LEGEND = {
     palette.GREEN: "dirty",
     palette.BLUE: "wet",
     palette.CYAN: "clean and dry",
-    palette.RED: "painted",
+    palette.RED: "painted (any red)",
+    palette.DARK_GREY: "closed lid",
     palette.GOLD: "held from the side",
     palette.ORANGE: "held from the top",
 }

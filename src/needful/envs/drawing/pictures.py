@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 DOTS_PER_INCH = 160
 
-# The maximum number of atoms in a caption, unless the caption's height has room for more.
-MAX_ATOMS = 6
+# The maximum number of lines of atoms in a caption.
+MAX_LINES = 6
 
 # All lengths are in inches. If FONT_SIZE changes, LINE_HEIGHT and LETTERS_PER_INCH must change too.
 STRIP_WIDTH = 12.0
@@ -48,12 +48,18 @@ class Caption:
     Attributes:
         title: the step that led to the state, for example a ground operator.
         holds: subgoal atoms that are true in the state.
-        missing: subgoal atoms that are false in the state.
+        missing: subgoal atoms that are false in the state, although the step has ended.
+        pending: subgoal atoms that are not true yet, because the step has not ended.
+        added: subgoal atoms that the step adds; they come first and are bold.
+        unpredicted: atoms that the step changed and its operator does not predict, with + or − before them.
     """
 
     title: str
     holds: tuple[GroundAtom, ...] = ()
     missing: tuple[GroundAtom, ...] = ()
+    pending: tuple[GroundAtom, ...] = ()
+    added: AbstractState = frozenset()
+    unpredicted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +91,30 @@ def make_captions(
     return tuple(map(make_caption, titles, subgoals, states))
 
 
-def make_caption(title: str, subgoal: AbstractState, state: State) -> Caption:
-    """Return a caption with the atoms of a subgoal that hold in a state, and those that do not hold."""
+def make_caption(title: str, subgoal: AbstractState, state: State, moving: bool = False) -> Caption:
+    """Return a caption with the atoms of a subgoal that hold in a state, and those that do not hold.
+
+    While the robot is `moving`, atoms that do not hold are pending: the step may still make them true.
+    """
     true = {atom for atom in subgoal if atom.holds(state)}
-    return Caption(title, tuple(sorted(true)), tuple(sorted(subgoal - true)))
+    false = tuple(sorted(subgoal - true))
+    return Caption(title, tuple(sorted(true)), () if moving else false, false if moving else ())
+
+
+def predicted_atoms(step: GroundOperator | GroundController) -> AbstractState:
+    """Return the atoms that a step adds according to its operator; none for a policy's step."""
+    return step.add_effects if isinstance(step, GroundOperator) else frozenset()
+
+
+def unpredicted_changes(
+    step: GroundOperator | GroundController, before: AbstractState, after: AbstractState
+) -> tuple[str, ...]:
+    """Return the atoms that a step changed and its operator does not predict; none for a policy's step."""
+    if not isinstance(step, GroundOperator):
+        return ()
+    added = sorted(after - before - step.add_effects)
+    removed = sorted(before - after - step.delete_effects)
+    return (*(f"+ {atom}" for atom in added), *(f"− {atom}" for atom in removed))
 
 
 def step_titles(plan: Sequence[GroundOperator | GroundController]) -> tuple[str, ...]:
@@ -105,27 +131,42 @@ def check_captions(states: Sequence[State], captions: Sequence[Caption]) -> None
         )
 
 
-def caption_lines(caption: Caption, width: float, height: float = 0.0) -> list[Line]:
-    """Return a caption as lines of text that fit into a width; `width` and `height` are in inches.
+def caption_lines(caption: Caption, width: float, max_lines: int = MAX_LINES) -> list[Line]:
+    """Return a caption as lines of text that fit into a width in inches.
 
-    Atoms that do not hold come first. At most `MAX_ATOMS` atoms are shown, or more if they fit into the
-    height. If atoms are left out, the last line gives their number.
+    Atoms that do not hold come first. `max_lines` limits the number of lines below the title.
+    """
+    title = Line(caption.title, palette.DARK_GREY, "bold")
+    return [*wrap_lines([title], width, max_lines), *atom_lines(caption, width, max_lines)]
+
+
+def atom_lines(caption: Caption, width: float, max_lines: int) -> list[Line]:
+    """Return the atoms of a caption's subgoal as lines; a sign shows whether an atom holds."""
+    signs = (("✗", palette.RED, caption.missing), ("○", palette.GREY, caption.pending))
+    atoms = [
+        Line(f"{sign} {atom}", colour, "bold" if atom in caption.added else "normal")
+        for sign, colour, shown in (*signs, ("✓", palette.GREEN, caption.holds))
+        for atom in shown
+    ]
+    # Sorting keeps the order of equal elements, so atoms that do not hold come first in both parts.
+    return wrap_lines(sorted(atoms, key=lambda line: line.weight), width, max_lines)
+
+
+def wrap_lines(lines: Sequence[Line], width: float, max_lines: int) -> list[Line]:
+    """Return lines broken into lines that fit into a width in inches.
+
+    If they are more than `max_lines` lines, the last line gives the number of lines left out.
     """
     letters = int(width * LETTERS_PER_INCH)
-
-    def wrap(text: str, colour: str, weight: str = "normal") -> list[Line]:
-        return [
-            Line(part, colour, weight) for part in textwrap.wrap(text, letters, subsequent_indent="    ")
-        ]
-
-    atoms = [wrap(f"✗ {atom}", palette.RED) for atom in caption.missing]
-    atoms += [wrap(f"✓ {atom}", palette.GREEN) for atom in caption.holds]
-    title = wrap(caption.title, palette.DARK_GREY, "bold")
-    line_counts = accumulate((len(lines) for lines in atoms), initial=len(title))
-    limit = max(MAX_ATOMS, sum(count <= int(height / LINE_HEIGHT) for count in line_counts) - 1)
-    if len(atoms) > limit:
-        atoms[limit - 1 :] = [[Line(f"and {len(atoms) - limit + 1} more", palette.GREY)]]
-    return title + [line for lines in atoms for line in lines]
+    wrapped = [
+        [replace(line, text=part) for part in textwrap.wrap(line.text, letters, subsequent_indent="    ")]
+        for line in lines
+    ]
+    line_counts = list(accumulate(map(len, wrapped)))
+    if line_counts and line_counts[-1] > max_lines:
+        shown = sum(count < max_lines for count in line_counts)
+        wrapped[shown:] = [[Line(f"and {len(wrapped) - shown} more", palette.GREY)]]
+    return [line for parts in wrapped for line in parts]
 
 
 def draw_state(env: Environment, state: State, goal: AbstractState) -> bytes:
@@ -171,11 +212,16 @@ def draw_panel(figure: Figure, bounds: Bounds, lines: Sequence[Line]) -> None:
     panel = add_axes(figure, (left + GAP, bottom + GAP, wide - 2 * GAP, high - 2 * GAP))
     panel.set(xticks=(), yticks=())
     panel.spines[:].set_color(palette.LIGHT_GREY)
+    write_lines(figure, lines, left + MARGIN, bottom + high - MARGIN)
+
+
+def write_lines(figure: Figure, lines: Sequence[Line], left: float, top: float) -> None:
+    """Write lines of text on a figure; `left` and `top` are in inches from the lower left corner."""
     width, height = figure.get_size_inches()
     for number, line in enumerate(lines):
         figure.text(
-            (left + MARGIN) / width,
-            (bottom + high - MARGIN - number * LINE_HEIGHT) / height,
+            left / width,
+            (top - number * LINE_HEIGHT) / height,
             line.text,
             color=line.colour,
             fontweight=line.weight,

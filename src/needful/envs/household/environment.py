@@ -183,7 +183,8 @@ class Household(Environment):
         """Return a film of a planning result, seen obliquely from above; rendering needs OpenGL."""
         from needful.envs.household.view.film import film_house
 
-        return film_house(self._worlds.of(result.states[0]), result, goal)
+        world = self._worlds.of(result.states[0])
+        return film_house(world, result, goal, self.vocabulary.predicates)
 
     def page(self, result: PlanningResult, goal: AbstractState) -> str:
         """Return an HTML page that plays the plan in a 3D view of the house."""

@@ -18,10 +18,12 @@ cost at most w times the optimum, and superfluous steps are removed from them.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from needful.abstraction.atom_table import bits
 from needful.core.plans import Outcome, SearchStatistics
 from needful.errors import InvalidInputError
 from needful.planning.action_elimination import TrimmedPlans
@@ -29,7 +31,7 @@ from needful.planning.budget import Budget
 from needful.planning.engines.search_space import SearchSpace, SearchStream
 from needful.planning.grounding import GroundProblem
 from needful.planning.heuristics import LmCut
-from needful.planning.interfaces import Heuristic, PlanStream
+from needful.planning.interfaces import Heuristic, HeuristicEstimate, PlanStream
 
 # (f, h, random number, node number); nodes are numbered in the order of their creation.
 QueueEntry: TypeAlias = tuple[int, int, int, int]
@@ -40,13 +42,27 @@ class _CachedEstimate(NamedTuple):
 
     Attributes:
         value: a lower bound on the cost to reach the goal; None if the goal is unreachable.
-        landmarks: the number of landmarks. A landmark is a set of operators; each plan uses at least one.
-        in_landmark: the operators that are in a landmark, as a bit mask.
+        landmark_cost: the cost of all landmarks. A landmark is a set of operators; each plan uses at least
+            one.
+        in_landmark: the operators that are in a landmark of cost 1 and in no other, as a bit mask.
+        savings: the cost of the landmarks of each other operator.
     """
 
     value: int | None
-    landmarks: int
+    landmark_cost: int
     in_landmark: int
+    savings: Mapping[int, int]
+
+    @classmethod
+    def of(cls, estimate: HeuristicEstimate) -> _CachedEstimate:
+        landmarks, costs = estimate.landmarks, estimate.landmark_costs
+        if not costs:
+            # Landmarks of cost 1 are disjoint bit masks, so their sum is their union.
+            return cls(estimate.value, len(landmarks), sum(landmarks), {})
+        savings: Counter[int] = Counter()
+        for landmark, cost in zip(landmarks, costs, strict=True):
+            savings.update(dict.fromkeys(bits(landmark), cost))
+        return cls(estimate.value, sum(costs), 0, savings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +153,7 @@ class AStarStream(SearchStream):
     def _estimate(self, state: int) -> _CachedEstimate:
         known = self._estimates.get(state)
         if known is None:
-            estimate = self._heuristic(state, self._budget)
-            # Landmarks are disjoint bit masks, so their sum is their union.
-            known = self._estimates[state] = _CachedEstimate(
-                estimate.value, len(estimate.landmarks), sum(estimate.landmarks)
-            )
+            known = self._estimates[state] = _CachedEstimate.of(self._heuristic(state, self._budget))
             self._statistics.nodes_evaluated += 1
         return known
 
@@ -149,9 +161,13 @@ class AStarStream(SearchStream):
         self._statistics.nodes_expanded += 1
         state = self._tree.state(node)
         self._expansions.setdefault(state, []).append(self._tree.costs[node])
+        _, landmark_cost, in_landmark, savings = estimate
+        costs = self._space.costs
         for step in self._budget.until_deadline(self._space.applicable(state)):
-            remaining = estimate.landmarks - (estimate.in_landmark >> step & 1)
-            self._enqueue(self._tree.add(node, step), max(bound - 1, remaining, 0))
+            remaining = landmark_cost - (in_landmark >> step & 1)
+            if savings:
+                remaining -= savings.get(step, 0)
+            self._enqueue(self._tree.add(node, step), max(bound - costs[step], remaining, 0))
 
     def _enqueue(self, node: int, bound: int) -> None:
         self._statistics.nodes_created += 1

@@ -1,6 +1,6 @@
 """Lazy greedy best-first search with the FF heuristic and preferred operators.
 
-It ranks nodes only by their estimated distance to the goal, so it often finds a plan where A* takes too
+It ranks nodes only by the estimated cost to reach the goal, so it often finds a plan where A* takes too
 long. A child enters the queue with its parent's estimate, and is evaluated when it is popped. If a
 preferred operator leads to a child, the child also enters a second queue. Nodes are popped from both queues
 in turn. Whenever an estimate is lower than all earlier estimates, the second queue gets extra turns.
@@ -23,7 +23,7 @@ from needful.planning.grounding import GroundProblem
 from needful.planning.heuristics import Ff, RelaxedPlan
 
 # (estimate of the parent, cost of the path, random number, node number). Among equal estimates, the cheaper
-# path comes first, because this gives shorter plans.
+# path comes first, because this gives cheaper plans.
 QueueEntry: TypeAlias = tuple[int, int, int, int]
 
 _ALL, _PREFERRED = 0, 1
@@ -108,8 +108,8 @@ class GreedyStream(SearchStream):
         if state not in self._relaxed_plans:
             found = self._relaxed_plans[state] = self._ff(state)
             self._statistics.nodes_evaluated += 1
-            if found is not None and (self._best_estimate is None or found.length < self._best_estimate):
-                self._best_estimate = found.length
+            if found is not None and (self._best_estimate is None or found.cost < self._best_estimate):
+                self._best_estimate = found.cost
                 self._turns[_PREFERRED] -= _BOOST
         return self._relaxed_plans[state]
 
@@ -119,7 +119,7 @@ class GreedyStream(SearchStream):
         self._expansions[state] = self._expansions.get(state, 0) + 1
         for step in self._budget.until_deadline(self._space.applicable(state)):
             child = self._tree.add(node, step)
-            self._enqueue(child, relaxed_plan.length, step in relaxed_plan.preferred)
+            self._enqueue(child, relaxed_plan.cost, step in relaxed_plan.preferred)
 
     def _enqueue(self, node: int, bound: int, preferred: bool) -> None:
         self._statistics.nodes_created += 1

@@ -17,9 +17,10 @@ from needful.core.plans import AbstractPlan, Outcome, SearchStatistics
 from needful.core.tasks import AbstractTask
 from needful.errors import InvalidInputError
 from needful.planning.budget import Budget
+from needful.planning.costs import OperatorCosts
 from needful.planning.engines.a_star import AStar
 from needful.planning.engines.greedy import Greedy
-from needful.planning.engines.python_planner import failures_at
+from needful.planning.engines.python_planner import check_steps, failures_at
 from needful.planning.heuristics import LmCut
 from needful.planning.portfolio import Portfolio, Stage, anytime_portfolio
 
@@ -101,6 +102,8 @@ class NativeProblem:
         failures: the failures discovered so far in simulation, as pairs: the index of the ground operator
             that failed, and the index of the object that made it fail. The engine uses them only
             when a search starts: this can take long, and a search has a deadline.
+        costs: the costs of the ground operators, where they are not 1.
+        tried: the plans that were tried already, as indices of ground operators.
     """
 
     operators: tuple[Operator, ...]
@@ -108,6 +111,8 @@ class NativeProblem:
     grounded: _engine.Problem
     portfolio: Portfolio
     failures: tuple[tuple[int, int], ...] = ()
+    costs: OperatorCosts = OperatorCosts()
+    tried: tuple[tuple[int, ...], ...] = ()
 
     def __repr__(self) -> str:
         counts = f"{len(self.objects)} objects, {self.grounded.operator_count} ground operators"
@@ -136,6 +141,11 @@ class NativeProblem:
         new = [failure for failure in found if failure not in self.failures]
         return replace(self, failures=(*self.failures, *new)) if new else self
 
+    def with_costs(self, costs: OperatorCosts, tried: Sequence[tuple[int, ...]] = ()) -> NativeProblem:
+        """Return a problem with these costs, whose searches leave out the plans in `tried`."""
+        check_steps([step for step, _ in costs.ground], self.grounded.operator_count)
+        return replace(self, costs=costs, tried=tuple(tried))
+
     def plans(self, seed: int, budget: Budget, statistics: SearchStatistics) -> NativePlanStream:
         """Start a search and return its stream of plans; ties are broken by `seed` alone."""
         return NativePlanStream(self, seed, budget, statistics)
@@ -152,6 +162,9 @@ class NativePlanStream:
         self._search = _engine.Search(
             problem.grounded,
             list(problem.failures),
+            problem.costs.by_operator([one.name for one in problem.operators]) if problem.costs else [],
+            list(problem.costs.ground),
+            [list(steps) for steps in problem.tried],
             [one for stage in problem.portfolio.stages if (one := _stage_tuple(stage))],
             problem.portfolio.distinct,
             seed & (1 << 64) - 1,

@@ -1,8 +1,8 @@
 """The planner in Python: the reference for every other engine.
 
 It also models discovered failures. If a simulator reports that an object made a step fail, for example a
-closed lid, the step's ground operator gets a new precondition NotCausesFailure(lid). Every other ground
-operator on the lid adds this atom, so the next plan acts on the lid first.
+closed lid, the step's ground operator gets a new precondition NotCausesFailure(lid). The ground operators
+that deal with the lid add this atom, so the next plan deals with the lid first; see `deals_with`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from needful.core.plans import AbstractPlan, SearchStatistics
 from needful.core.tasks import AbstractTask
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.budget import Budget
-from needful.planning.grounding import EncodedOperator, GroundProblem, ground
+from needful.planning.costs import OperatorCosts
+from needful.planning.grounding import EncodedOperator, GroundProblem, ground, operator_masks
 from needful.planning.interfaces import PlanStream, Search
 from needful.planning.portfolio import anytime_portfolio
 
@@ -69,6 +70,11 @@ class PythonProblem:
         changed = with_failure(self.compact, step, offending)
         return self if changed is self.compact else replace(self, compact=changed)
 
+    def with_costs(self, costs: OperatorCosts, tried: Sequence[tuple[int, ...]] = ()) -> PythonProblem:
+        """Return a problem with these costs, whose searches leave out the plans in `tried`."""
+        check_steps([step for step, _ in costs.ground], len(self.compact.ground_operators))
+        return replace(self, compact=replace(self.compact, costs=costs, tried=tuple(tried)))
+
     def plans(self, seed: int, budget: Budget, statistics: SearchStatistics) -> PlanStream:
         """Start a search and return its stream of plans; ties are broken by `seed` alone."""
         return self.search(self.compact, seed, budget, statistics)
@@ -94,11 +100,7 @@ def failures_at(
 
     `step` is the index of a ground operator. Raises if it is out of range or an object is unknown.
     """
-    if not 0 <= step < ground_operators:
-        raise InvalidInputError(
-            f"The step must be the index of a ground operator, got {step}. There are {ground_operators} "
-            "ground operators, numbered from 0."
-        )
+    check_steps([step], ground_operators)
     index = {obj: i for i, obj in enumerate(objects)}
     failures = []
     for obj in sorted(set(offending)):
@@ -108,14 +110,25 @@ def failures_at(
     return failures
 
 
+def check_steps(steps: Iterable[int], ground_operators: int) -> None:
+    """Raise if a step is not the index of one of the ground operators."""
+    for step in steps:
+        if not 0 <= step < ground_operators:
+            raise InvalidInputError(
+                f"The step must be the index of a ground operator, got {step}. There are "
+                f"{ground_operators} ground operators, numbered from 0."
+            )
+
+
 def _with_one_failure(problem: GroundProblem, failure: tuple[int, int]) -> GroundProblem:
     step, obj = failure
     fresh = 1 << problem.atom_count
+    remedies = deals_with(problem, obj)
 
     def changed(index: int, operator: EncodedOperator) -> EncodedOperator:
         if index == step:
             return replace(operator, preconditions=operator.preconditions | fresh)
-        if obj in operator.objects:
+        if remedies[index]:
             return replace(operator, adds=operator.adds | fresh)
         return operator
 
@@ -124,3 +137,21 @@ def _with_one_failure(problem: GroundProblem, failure: tuple[int, int]) -> Groun
         ground_operators=tuple(changed(i, o) for i, o in enumerate(problem.ground_operators)),
         failures=(*problem.failures, failure),
     )
+
+
+def deals_with(problem: GroundProblem, obj: int) -> list[bool]:
+    """Return for each ground operator whether it deals with an object; `obj` is the object's index.
+
+    An operator deals with an object if it changes an atom of the object: it adds or deletes an atom that
+    contains the object, also by a quantified delete. An operator with the object among its parameters that
+    changes no atom at all deals with the object too, because what it does is hidden from the predicates. If
+    there are no such operators, all operators with the object among their parameters deal with it.
+    """
+    offending, count = problem.objects[obj], len(problem.atoms)
+    of_object = sum(1 << atom for atom, one in enumerate(problem.atoms) if offending in one.objects)
+    found = []
+    for index, operator in enumerate(problem.ground_operators):
+        masks = operator_masks(index, problem)
+        changes = (masks.adds | masks.deletes) & ((1 << count) - 1)
+        found.append(bool(changes & of_object) or (not changes and obj in operator.objects))
+    return found if any(found) else [obj in operator.objects for operator in problem.ground_operators]

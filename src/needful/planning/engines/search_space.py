@@ -22,12 +22,14 @@ class SearchSpace:
 
     Atoms that occur in no precondition, in no negative precondition and not in the goal are left out of
     states. With `symmetries`, states that differ only by swapping interchangeable objects are merged.
+    `costs` has the cost of each ground operator.
     """
 
     def __init__(self, problem: GroundProblem, symmetries: bool, budget: Budget) -> None:
         self._operators = problem.ground_operators
         self._masks = problem.pattern_masks
         self._goal = problem.goal
+        self.costs = problem.step_costs()
         self._preconditions = [operator.preconditions for operator in problem.ground_operators]
         # The operators with negative preconditions, by index.
         self._negative_preconditions: dict[int, int] = {}
@@ -101,7 +103,7 @@ class SearchTree:
 
     def add(self, parent: int, step: int) -> int:
         """Add the node that extends the parent's path by a step, and return its number."""
-        self.costs.append(self.costs[parent] + 1)
+        self.costs.append(self.costs[parent] + self.space.costs[step])
         self._states.append(None)
         self._parents.append(parent)
         self._steps.append(step)

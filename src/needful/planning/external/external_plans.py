@@ -101,7 +101,7 @@ class _ProgramResult:
 class ExternalPlans:
     """The plans of one run of a program; see `PlanStream`.
 
-    Plans that continue after they reach the goal are left out. After the last plan, `end_reason` stays None
+    Plans that continue after they reach the goal are left out, and so are plans that were tried before. After the last plan, `end_reason` stays None
     if it is unknown whether there are more plans. The budget's limit on nodes is checked only before the
     program starts; the program has a memory limit instead.
     """
@@ -158,7 +158,8 @@ class ExternalPlans:
             raise _failure(program, result, "failed")
         try:
             found = program.read(folder)
-            plans = [steps for steps in found if self._stops_at_goal(steps)]
+            new = (steps for steps in found if steps not in self._problem.tried)
+            plans = [steps for steps in new if self._stops_at_goal(steps)]
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise _failure(program, result, f"returned an invalid plan ({error})") from error
         return _ProgramResult(plans, None if len(found) >= program.plans else Outcome.NO_ABSTRACT_PLAN)
@@ -223,7 +224,7 @@ def find_program(name: str, given: str | None, package: str, relative_path: str)
         path = Path(folder, relative_path)
         if path.is_file():
             return str(path)
-    raise PlannerError(f"{name} is not installed. From the checkout: {install_command('planners')}")
+    raise PlannerError(f"{name} is not installed. Install it: {install_command('planners')}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +301,10 @@ def sas_task(problem: GroundProblem, budget: Budget) -> str | None:
     numbers = {
         atom: number for number, atom in enumerate(_necessary_variables(problem, deleted), start=_TRUE + 1)
     }
-    lines = ["begin_version", "3", "end_version", "begin_metric", "0", "end_metric"]
+    costs = problem.step_costs()
+    # With metric 0, the planner ignores the costs of operators, and each operator costs 1.
+    metric = str(int(bool(problem.costs)))
+    lines = ["begin_version", "3", "end_version", "begin_metric", metric, "end_metric"]
     lines += _variables(len(numbers) + 1)
     lines += ["0", "begin_state", "0", *(str(1 - (problem.initial >> atom & 1)) for atom in numbers)]
     goal = [f"{number} 0" for atom, number in numbers.items() if problem.goal >> atom & 1]
@@ -310,7 +314,7 @@ def sas_task(problem: GroundProblem, budget: Budget) -> str | None:
         if budget.expired():
             return None
         lines += [f"begin_operator\no{index}", *_operator(operator, deleted[index], numbers)]
-        lines += ["1", "end_operator"]
+        lines += [str(costs[index]), "end_operator"]
     lines.append("0\n")
     return "\n".join(lines)
 

@@ -24,9 +24,9 @@ def test_a_film_shows_the_house_and_the_captions(errand, monkeypatch):
     monkeypatch.setattr(film, "HEIGHT", 240)
     monkeypatch.setattr(film, "WIDTH", 320)
     world, result = errand
-    shown = film_house(world, result, result.subgoals[-1])
+    shown = film_house(world, result, result.subgoals[-1], ())
     assert len(result.states) < len(shown.pictures) == len(shown.milliseconds) <= 13
-    assert {picture.size for picture in shown.pictures} == {(320 + 340, 240)}
+    assert {picture.size for picture in shown.pictures} == {(320 + 600, 240)}
     assert shown.milliseconds.count(film.STEP_MILLISECONDS) == len(result.states) - 1
     assert shown.milliseconds[-1] == 3000
     ends = [
@@ -43,4 +43,4 @@ def test_a_film_shows_the_house_and_the_captions(errand, monkeypatch):
 def test_a_plan_that_failed_has_a_film_too(errand, monkeypatch):
     monkeypatch.setattr(film, "MAX_PICTURES", 3)
     world, result = errand
-    assert 2 <= len(film_house(world, cut_short(result, 1), result.subgoals[-1]).pictures) <= 3
+    assert 2 <= len(film_house(world, cut_short(result, 1), result.subgoals[-1], ()).pictures) <= 3

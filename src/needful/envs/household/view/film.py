@@ -1,30 +1,25 @@
-"""Films of plans in a house: the house is on the left, the current step and its subgoal on the right."""
+"""Films of plans in a house: the house, and a caption with the current step and its subgoal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING
 
-from needful.core.atoms import AbstractState
+from needful.core.atoms import AbstractState, Predicate
 from needful.core.objects import Object
 from needful.core.plans import PlanningResult
 from needful.core.state import State
-from needful.envs.drawing.film import DOTS_PER_INCH, LAST_FRAME_MILLISECONDS, Film, draw_caption
-from needful.envs.drawing.pictures import Caption, make_caption, step_titles
+from needful.envs.drawing.film import LAST_FRAME_MILLISECONDS, Film, PlanCaptions, add_captions
 from needful.envs.household.scene.scene import ROBOT_OBJECT, Scene
 from needful.envs.household.simulation.world import World
 from needful.envs.household.view.rendering import HouseRenderer, overview_camera
 from needful.errors import InvalidInputError
 
-if TYPE_CHECKING:
-    from PIL.Image import Image
-
-# The maximum number of pictures per film; without a GPU, rendering one picture takes about 0.2 s.
-MAX_PICTURES = 80
-WIDTH, HEIGHT = 640, 480
-MILLISECONDS, STEP_MILLISECONDS = 100, 400
+# The maximum number of pictures per film; without a GPU, rendering one picture takes about 0.3 s.
+MAX_PICTURES = 160
+WIDTH, HEIGHT = 960, 720
+MILLISECONDS, STEP_MILLISECONDS = 50, 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,37 +81,24 @@ def _position(state: State, obj: Object) -> tuple[float, float]:
     return state.get(obj, "x"), state.get(obj, "y")
 
 
-def film_house(world: World, result: PlanningResult, goal: AbstractState) -> Film:
+def film_house(
+    world: World, result: PlanningResult, goal: AbstractState, predicates: Sequence[Predicate]
+) -> Film:
     """Return a film of a planning result; a failed plan is shown up to the failure.
 
-    Rendering needs OpenGL.
+    Captions list changes of the given predicates that an operator does not predict. Rendering needs OpenGL.
     """
     from PIL import Image
 
     scene = world.model.scene
     keyframes = plan_keyframes(world, result, MAX_PICTURES)
-    titles, subgoals = step_titles(result.steps), result.expected_atoms(goal)
+    texts = PlanCaptions(result, goal, predicates)
     captions = [
-        make_caption(titles[keyframe.step], subgoals[keyframe.step], keyframe.state)
+        (texts.still if keyframe.last else texts.moving)(keyframe.step, keyframe.state)
         for keyframe in keyframes
     ]
     camera = overview_camera(scene, rooms_shown(scene, keyframes, goal), WIDTH / HEIGHT)
-    caption_images: dict[Caption, Image.Image] = {}
-    pictures = []
     with HouseRenderer(world.model, WIDTH, HEIGHT) as renderer:
-        for keyframe, caption in zip(keyframes, captions, strict=True):
-            if caption not in caption_images:
-                caption_images[caption] = draw_caption(caption, HEIGHT / DOTS_PER_INCH)
-            house = Image.fromarray(renderer.frame(keyframe.state, camera))
-            pictures.append(_side_by_side(house, caption_images[caption]))
+        pictures = [Image.fromarray(renderer.frame(keyframe.state, camera)) for keyframe in keyframes]
     pauses = [STEP_MILLISECONDS if keyframe.last else MILLISECONDS for keyframe in keyframes]
-    return Film(tuple(pictures), (*pauses[:-1], LAST_FRAME_MILLISECONDS))
-
-
-def _side_by_side(left: Image, right: Image) -> Image:
-    from PIL import Image
-
-    both = Image.new("RGB", (left.width + right.width, left.height))
-    both.paste(left, (0, 0))
-    both.paste(right, (left.width, 0))
-    return both
+    return Film(add_captions(pictures, captions), (*pauses[:-1], LAST_FRAME_MILLISECONDS))

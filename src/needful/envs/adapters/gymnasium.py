@@ -1,0 +1,47 @@
+"""Gymnasium environments of other people as environments of `needful`; snapshots are deep copies."""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+from needful.envs.adapters.snapshots import SnapshotEnvironment
+
+if TYPE_CHECKING:
+    import gymnasium
+
+
+class GymnasiumEnvironment(SnapshotEnvironment):
+    """An environment whose simulator is a Gymnasium environment.
+
+    Write `make_gym`, `run` and `observe`. The simulator is the environment without wrappers, so that time
+    limits do not end an episode; `run` calls `self.simulator.step`. The `start` of a task is the seed of
+    `reset`, unless you override `reset`.
+
+    A snapshot is a deep copy, with the random generator. If the environment has its own functions for
+    saving and restoring its state, override `save` and `restore`: they are often faster.
+    """
+
+    @abstractmethod
+    def make_gym(self, scene: Hashable) -> gymnasium.Env[Any, Any]:
+        """Return a new Gymnasium environment, without a render mode; `gymnasium.make` returns one."""
+
+    def make_simulator(self, scene: Hashable) -> Any:
+        """Return the new Gymnasium environment without its wrappers."""
+        return self.make_gym(scene).unwrapped
+
+    def reset(self, start: Any) -> None:
+        """Reset the Gymnasium environment with the seed `start`."""
+        self.simulator.reset(seed=start)
+
+    def save(self) -> dict[str, Any]:
+        """Return a copy of all attributes of the Gymnasium environment."""
+        return copy.deepcopy(vars(self.simulator))
+
+    def restore(self, token: dict[str, Any]) -> None:
+        """Replace all attributes of the Gymnasium environment by copies of the saved ones."""
+        attributes = vars(self.simulator)
+        attributes.clear()
+        attributes.update(copy.deepcopy(token))

@@ -1,0 +1,85 @@
+"""MuJoCo models as environments: snapshots hold the full state that the integrator needs."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from needful.envs.adapters.snapshots import SnapshotEnvironment
+from needful.errors import InvalidInputError, install_command
+
+
+@dataclass(frozen=True, slots=True)
+class MujocoSimulator:
+    """A MuJoCo model and its data (`mujoco.MjModel` and `mujoco.MjData`)."""
+
+    model: Any
+    data: Any
+
+    def step(self, count: int = 1) -> None:
+        """Advance the simulation by `count` time steps."""
+        import mujoco
+
+        mujoco.mj_step(self.model, self.data, nstep=count)
+
+
+class MujocoEnvironment(SnapshotEnvironment):
+    """An environment whose simulator is a MuJoCo model.
+
+    Write `model_xml`, `arrange`, `run` and `observe`. A snapshot holds `mjSTATE_INTEGRATION`: positions,
+    velocities, activations, controls, applied forces, mocap poses, equality switches, and the warm start of
+    the solver. It does not hold changes of the model itself, such as masses or colours.
+    """
+
+    @abstractmethod
+    def model_xml(self, scene: Hashable) -> str:
+        """Return the XML text (MJCF or URDF) of the model of a scene."""
+
+    @abstractmethod
+    def arrange(self, start: Any) -> None:
+        """Set positions and velocities in `self.simulator.data`, which is in the model's initial state."""
+
+    def make_simulator(self, scene: Hashable) -> MujocoSimulator:
+        """Compile the model of a scene."""
+        mujoco = _import_mujoco()
+        model = mujoco.MjModel.from_xml_string(self.model_xml(scene))
+        return MujocoSimulator(model, mujoco.MjData(model))
+
+    def reset(self, start: Any) -> None:
+        """Reset the data, arrange the objects, and compute the quantities that depend on positions."""
+        mujoco = _import_mujoco()
+        model, data = self.simulator.model, self.simulator.data
+        mujoco.mj_resetData(model, data)
+        self.arrange(start)
+        mujoco.mj_forward(model, data)
+
+    def save(self) -> np.ndarray:
+        """Return the state of the integrator as an array."""
+        mujoco = _import_mujoco()
+        model, data = self.simulator.model, self.simulator.data
+        state = np.empty(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_INTEGRATION))
+        mujoco.mj_getState(model, data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
+        return state
+
+    def restore(self, token: np.ndarray) -> None:
+        """Restore the state of the integrator, and compute the quantities that depend on it."""
+        mujoco = _import_mujoco()
+        model, data = self.simulator.model, self.simulator.data
+        mujoco.mj_setState(model, data, token, mujoco.mjtState.mjSTATE_INTEGRATION)
+        mujoco.mj_forward(model, data)
+        # mj_forward changes the warm start, so that the next step would not be the same to the last bit.
+        mujoco.mj_setState(model, data, token, mujoco.mjtState.mjSTATE_INTEGRATION)
+
+
+def _import_mujoco() -> Any:
+    try:
+        import mujoco
+    except ImportError as error:
+        raise InvalidInputError(
+            f"The package mujoco is not installed. Install it: {install_command('household')}"
+        ) from error
+    return mujoco

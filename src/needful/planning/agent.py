@@ -1,0 +1,395 @@
+"""Closed-loop execution: plan, execute one controller, observe, and decide how to go on.
+
+After each controller, the agent compares what it observes with the necessary atoms of its plan. The
+necessary atoms α_i must hold before step i, so that the remaining steps reach the goal. If α_i holds at a
+later or an earlier point of the plan than expected, the agent continues from that point. It plans again
+only if this fails.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+
+import numpy as np
+
+from needful.core.atoms import AbstractState, GroundAtom
+from needful.core.controllers import Execute, GroundController, World
+from needful.core.model import PlanningModel
+from needful.core.operators import GroundOperator
+from needful.core.plans import (
+    AbstractPlan,
+    AgentEvent,
+    AgentResult,
+    Decision,
+    Failure,
+    Outcome,
+    SearchStatistics,
+    necessary_atoms,
+)
+from needful.core.state import State
+from needful.core.tasks import Task
+from needful.errors import InvalidInputError, check_at_least_one
+from needful.planning.bilevel import PlanningConfig, plan
+from needful.planning.budget import Budget, Clock
+from needful.planning.refinement import Refinement, RefinementLimits, refine
+from needful.seeding import rng_for, seed_for
+
+# The share of the remaining planning time that an attempt to repair a plan may take. The rest is kept for
+# planning from scratch.
+REFINEMENT_SHARE = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class AgentConfig:
+    """The settings and limits of an agent.
+
+    Attributes:
+        planning: the settings of planning. `timeout` limits the seconds of all planning for one task, not
+            counting the time in which the world acts. `horizon` limits the low-level actions in the world.
+        max_controllers: how many controllers the agent executes at most.
+        max_replans: how many times the agent plans from scratch after the first plan.
+        max_misses: how many times in a row the agent falls back to an earlier step of its plan. After
+            that it plans from scratch.
+        readings: how many readings make one observation, which is the median of each feature. If the first
+            two readings are equal, readings are exact, and no more are taken.
+        careful_readings: how many readings are used to conclude that a step missed its subgoal or that the
+            goal holds, and how many are added if no plan is found.
+    """
+
+    planning: PlanningConfig = field(default_factory=PlanningConfig)
+    max_controllers: int = 100
+    max_replans: int = 20
+    max_misses: int = 5
+    readings: int = 30
+    careful_readings: int = 100
+
+    def __post_init__(self) -> None:
+        check_at_least_one(
+            max_controllers=self.max_controllers,
+            readings=self.readings,
+            careful_readings=self.careful_readings,
+        )
+        for name in ("max_replans", "max_misses"):
+            if getattr(self, name) < 0:
+                raise InvalidInputError(f"{name} cannot be negative, got {getattr(self, name)}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """Solves tasks in a world by closed-loop execution.
+
+    Attributes:
+        model: the operators and samplers to plan with; see `needful.plan`.
+        execute: simulates a controller; used for planning only.
+        config: settings and limits.
+    """
+
+    model: PlanningModel
+    execute: Execute
+    config: AgentConfig = field(default_factory=AgentConfig)
+
+    def run(self, task: Task, world: World, seed: int = 0, clock: Clock = time.monotonic) -> AgentResult:
+        """Act in the world until the goal of the task holds or a limit is reached.
+
+        The first plan is the plan of `needful.plan` with the same seed. If readings are exact and each
+        controller does what the simulator predicts, exactly this plan is executed. The initial state of
+        the task is not used: the agent starts from what it observes. Unless time runs out, the decisions
+        depend only on the arguments and on the world.
+        """
+        return _Episode(self, task, world, seed, clock).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """A refined plan: step i executes `actions[i]` and is predicted to lead to `states[i + 1]`."""
+
+    steps: AbstractPlan
+    actions: tuple[GroundController, ...]
+    states: tuple[State, ...]
+    necessary: tuple[AbstractState, ...]
+
+    def violated(self, point: int, state: State) -> tuple[GroundAtom, ...]:
+        """Return the necessary atoms before step `point` that do not hold, in order.
+
+        If they all hold, return the negative preconditions of this step that hold.
+        """
+        missing = [atom for atom in self.necessary[point] if not atom.holds(state)]
+        if not missing and point < len(self.steps):
+            missing = [atom for atom in self.steps[point].negative_preconditions if atom.holds(state)]
+        return tuple(sorted(missing))
+
+
+class _Episode:
+    """One call of `Agent.run`: the plan that the agent follows, and the log."""
+
+    def __init__(self, agent: Agent, task: Task, world: World, seed: int, clock: Clock) -> None:
+        self.agent, self.config, self.task, self.world, self.seed = agent, agent.config, task, world, seed
+        self.clock, self.started = clock, clock()
+        self.seconds_in_world = 0.0
+        self.course: _Course | None = None
+        self.reason = "There is no plan yet."  # why there is no course
+        self.position = 0  # the step of the course to execute next, if all goes well
+        self.misses = 0  # how many times in a row the agent fell back
+        self.plans, self.refinements, self.low_level_actions = 0, 0, 0
+        self.actions: list[GroundController] = []
+        self.steps: list[GroundOperator] = []
+        self.events: list[AgentEvent] = []
+        self.statistics = SearchStatistics()
+        self.readings: list[State] = []  # since the last action
+        self.states = [self._observe()]
+
+    def run(self) -> AgentResult:
+        while True:
+            if self.task.achieved_in(self.states[-1]):
+                self._log(Decision.FINISH, "The goal holds.")
+                return self._result(None)
+            failure = self._limit_reached() or self._decide()
+            if failure is not None:
+                self._log(Decision.GIVE_UP, failure.detail, failure.missing)
+                return self._result(failure)
+            if self.course is not None:  # otherwise planning failed, and there is a new observation
+                self._act(self.course.actions[self.position], self.course.steps[self.position])
+
+    def _act(self, action: GroundController, step: GroundOperator) -> None:
+        started = self.clock()
+        execution = self.world.act(action)
+        self.seconds_in_world += self.clock() - started
+        self.low_level_actions += execution.steps
+        self.position += 1
+        self.actions.append(action)
+        self.steps.append(step)
+        self.readings.clear()
+        self.states.append(self._observe())
+
+    def _observe(self) -> State:
+        """Return an observation; look closely before concluding that a step failed or the goal holds."""
+        state = self._read(self.config.readings)
+        surprised = self.course is not None and self.course.violated(self.position, state)
+        if surprised or self.task.achieved_in(state):
+            return self._read(self.config.careful_readings)
+        return state
+
+    def _read(self, count: int) -> State:
+        """Return the median of at least `count` readings since the last action.
+
+        If the first two readings are equal, readings are exact, and no more are taken.
+        """
+        started = self.clock()
+        while len(self.readings) < count and not self._exact():
+            self.readings.append(self.world.observe())
+        self.seconds_in_world += self.clock() - started
+        return self.readings[0] if self._exact() else _median(self.readings)
+
+    def _exact(self) -> bool:
+        return len(self.readings) > 1 and self.readings[0] == self.readings[1]
+
+    def _decide(self) -> Failure | None:
+        """Choose the next action: set `course` and `position`; return a failure to give up."""
+        state = self.states[-1]
+        if self.course is None:
+            return self._plan(Decision.REPLAN if self.plans else Decision.PLAN, self.reason)
+        if state == self.course.states[self.position]:
+            self._log(Decision.CONTINUE, f"{self.steps[-1]} had the predicted result.")
+            self.misses = 0
+            return None
+        missing = self.course.violated(self.position, state)
+        if self._jump_ahead(state, missing) or (not missing and self._continue(state)):
+            self.misses = 0
+            return None
+        self.misses += 1
+        if self.misses > self.config.max_misses:
+            reason = f"{self.steps[-1]} missed its subgoal {self.misses} times in a row."
+            return self._plan(Decision.REPLAN, reason, missing)
+        if self._fall_back(state, missing):
+            return None
+        reason = f"The plan cannot continue in the state after {self.steps[-1]}."
+        return self._plan(Decision.REPLAN, reason, missing)
+
+    def _jump_ahead(self, state: State, missing: tuple[GroundAtom, ...]) -> bool:
+        """Jump to the latest step after the expected one from which the rest of the plan works."""
+        assert self.course is not None
+        for point in reversed(range(self.position + 1, len(self.course.steps))):
+            if not self.course.violated(point, state) and self._follow_rest(point, [state]):
+                step = self.course.steps[0]
+                self._log(Decision.JUMP_AHEAD, f"The rest of the plan works from {step} on.", missing)
+                return True
+        return False
+
+    def _continue(self, state: State) -> bool:
+        """Continue with the expected step, whose necessary atoms hold in the observed state.
+
+        The parameters of the plan were chosen for the predicted states. They are kept if they also reach
+        all subgoals from the observed state.
+        """
+        assert self.course is not None
+        if self._follow_rest(self.position, [state]):
+            step = self.course.steps[0]
+            self._log(Decision.CONTINUE, f"The atoms that {step} and later steps need hold.")
+            return True
+        step = self.course.steps[self.position]
+        return self._try_again(
+            self.position, state, f"The parameters of {step} do not fit the observed state."
+        )
+
+    def _fall_back(self, state: State, missing: tuple[GroundAtom, ...]) -> bool:
+        """Return to the latest step before the expected one whose necessary atoms hold.
+
+        If the state is the one that this step was planned for, its action is first tried again as planned.
+        """
+        assert self.course is not None
+        earlier = reversed(range(self.position))
+        point = next((one for one in earlier if not self.course.violated(one, state)), None)
+        if point is None:
+            return False
+        step = self.course.steps[point]
+        if self.misses == 1 and state == self.course.states[point]:
+            self._log(Decision.RETRY, f"{step} had no effect and is tried again.", missing)
+            self.position = point
+            return True
+        return self._try_again(
+            point, state, f"{step} missed its subgoal. It is tried with other parameters.", missing
+        )
+
+    def _try_again(
+        self, point: int, state: State, reason: str, missing: tuple[GroundAtom, ...] = ()
+    ) -> bool:
+        """Sample the parameters of step `point` again, or of all steps from there on.
+
+        Returns whether the rest of the plan then works in simulation.
+        """
+        assert self.course is not None
+        steps, subgoals = self.course.steps[point:], self.course.necessary[point:]
+        found = self._refine(steps[:1], subgoals[:2], state)
+        if found.failure is None and self._follow_rest(point + 1, list(found.states), found.actions):
+            self._log(Decision.RESAMPLE, reason, missing)
+            return True
+        found = self._refine(steps, subgoals, state)
+        if found.failure is not None:
+            return False
+        self._log(Decision.REPAIR, f"The plan is refined again from {steps[0]} on.", missing)
+        self._follow(steps, found.actions, found.states)
+        return True
+
+    def _follow_rest(
+        self, point: int, states: list[State], before: tuple[GroundController, ...] = ()
+    ) -> bool:
+        """Follow the plan from step `point` on, if its actions reach all subgoals in simulation.
+
+        `before` are actions for the steps directly before `point`; they are executed first, and lead
+        through the given states.
+        """
+        assert self.course is not None
+        course = self.course
+        if course.violated(point, states[-1]):
+            return False
+        for index in range(point, len(course.steps)):
+            action = course.actions[index]
+            if not action.initiable(states[-1]):
+                return False
+            execution = self.agent.execute(states[-1], action)
+            states.append(execution.state)
+            if execution.steps == 0 or course.violated(index + 1, execution.state):
+                return False
+        start = point - len(before)
+        self._follow(course.steps[start:], (*before, *course.actions[point:]), tuple(states))
+        return True
+
+    def _refine(self, steps: AbstractPlan, subgoals: Sequence[AbstractState], state: State) -> Refinement:
+        started, planning = self.clock(), self.config.planning
+        budget = Budget.seconds(REFINEMENT_SHARE * self._seconds_left(), clock=self.clock)
+        limits = RefinementLimits(planning.samples_per_step, self._low_level_actions_left(), budget)
+        rng = rng_for(self.seed, "agent refinement", self.refinements)
+        self.refinements += 1
+        found = refine(steps, subgoals, state, self.agent.model.samplers, self.agent.execute, limits, rng)
+        self.statistics.samples += found.samples
+        self.statistics.seconds_refinement += self.clock() - started
+        return found
+
+    def _plan(
+        self, decision: Decision, reason: str, missing: tuple[GroundAtom, ...] = ()
+    ) -> Failure | None:
+        """Plan from scratch; if no plan is found, observe again and leave `course` empty."""
+        if self.plans > self.config.max_replans:
+            detail = f"The limit of {self.config.max_replans} replans is reached. {reason}"
+            return self._failure(Outcome.SUBGOAL_MISSED, detail, missing)
+        if self._seconds_left() <= 0:
+            return self._failure(Outcome.TIMEOUT, f"Planning time ran out. {reason}", missing)
+        self._log(decision, reason, missing)
+        seed = seed_for(self.seed, "replan", self.plans) if self.plans else self.seed
+        self.plans, self.misses, self.course = self.plans + 1, 0, None
+        limits = replace(
+            self.config.planning, timeout=self._seconds_left(), horizon=self._low_level_actions_left()
+        )
+        state = self.states[-1]
+        task = Task(state, self.task.goal)
+        result = plan(task, self.agent.model, self.agent.execute, limits, seed, self.clock)
+        _add(self.statistics, result.statistics)
+        if result.solved:
+            self._follow(result.abstract_plan, result.actions, result.states)
+            return None
+        failure = result.failure or self._failure(result.outcome, result.outcome.value.replace("_", " "))
+        self.reason = f"No plan was found: {failure.detail}"
+        self.states[-1] = self._read(len(self.readings) + self.config.careful_readings)
+        if result.outcome is Outcome.NO_ABSTRACT_PLAN and self.states[-1] == state:
+            return failure  # planning again would have the same result
+        return None
+
+    def _follow(
+        self, steps: AbstractPlan, actions: tuple[GroundController, ...], states: tuple[State, ...]
+    ) -> None:
+        self.course = _Course(steps, actions, states, necessary_atoms(steps, self.task.goal))
+        self.position = 0
+
+    def _limit_reached(self) -> Failure | None:
+        if len(self.actions) >= self.config.max_controllers:
+            detail = f"The limit of {self.config.max_controllers} controllers is reached."
+            return self._failure(Outcome.HORIZON_EXCEEDED, detail)
+        if self._low_level_actions_left() < 1:
+            detail = f"The horizon of {self.config.planning.action_limit} low-level actions is reached."
+            return self._failure(Outcome.HORIZON_EXCEEDED, detail)
+        return None
+
+    def _failure(self, outcome: Outcome, detail: str, missing: tuple[GroundAtom, ...] = ()) -> Failure:
+        return Failure(len(self.actions), None, outcome, missing, detail)
+
+    def _low_level_actions_left(self) -> int:
+        return self.config.planning.action_limit - self.low_level_actions
+
+    def _seconds(self) -> float:
+        return self.clock() - self.started - self.seconds_in_world
+
+    def _seconds_left(self) -> float:
+        return self.config.planning.timeout - self._seconds()
+
+    def _log(self, decision: Decision, reason: str, missing: tuple[GroundAtom, ...] = ()) -> None:
+        executed = self.actions[-1] if self.actions else None
+        self.events.append(AgentEvent(len(self.actions), executed, decision, reason, missing))
+
+    def _result(self, failure: Failure | None) -> AgentResult:
+        return AgentResult(
+            Outcome.SOLVED if failure is None else failure.outcome,
+            tuple(self.actions),
+            tuple(self.states),
+            tuple(self.steps),
+            tuple(self.events),
+            max(0, self.plans - 1),
+            self._seconds(),
+            failure,
+            self.statistics,
+        )
+
+
+def _median(readings: Sequence[State]) -> State:
+    """Return the state with the median of each feature over several readings of the same objects."""
+    objects = readings[0].objects
+    values = np.median([state.vector(objects) for state in readings], axis=0).tolist()
+    rest = iter(values)
+    return State({obj: list(itertools.islice(rest, len(obj.type.features))) for obj in objects})
+
+
+def _add(total: SearchStatistics, one: SearchStatistics) -> None:
+    for counter in fields(SearchStatistics):
+        setattr(total, counter.name, getattr(total, counter.name) + getattr(one, counter.name))

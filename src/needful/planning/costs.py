@@ -1,0 +1,160 @@
+"""Costs of ground operators. They rise if a step does not do in simulation what its operator predicts.
+
+Every ground operator costs 1 at first. A step misses its subgoal if its controller ran but a predicted atom
+does not hold afterwards. If no try of a step reached the subgoal, its ground operator is a suspect and
+becomes dearer for the rest of the task, so the next abstract plan avoids it if it can:
+
+- The surcharge is `SURCHARGE` if all tries missed a common atom, and 1 if they did not. It doubles each time
+  the ground operator is suspected again. So a plan that avoids the step is found soon, however long it is,
+  and a step that no plan can avoid does not make the search much harder at once.
+- Several groundings of an operator may miss the same add effect although no grounding ever reached its
+  subgoal. Then the operator itself is doubtful, and each grounding, tried or not, costs 1 more for every
+  such grounding after the first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from needful.core.atoms import GroundAtom
+from needful.core.operators import GroundOperator
+from needful.core.plans import Failure, Outcome, Suspect
+from needful.errors import InvalidInputError, UnknownNameError
+
+# The first surcharge of a ground operator whose tries all missed a common atom.
+SURCHARGE = 4
+# The reasons of failures in which the controller of the step ran.
+_RAN = (Outcome.CONTROLLER_FAILED, Outcome.SUBGOAL_MISSED, Outcome.SAMPLER_EXHAUSTED)
+# The maximum surcharge. The sums of costs in the C++ engine are 32-bit integers.
+MAX_SURCHARGE = 512
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorCosts:
+    """The costs of ground operators: 1 plus the surcharges.
+
+    Attributes:
+        ground: the surcharges of single ground operators, as pairs: index and surcharge.
+        lifted: the surcharges of all groundings of an operator, as pairs: the operator's name and the
+            surcharge.
+    """
+
+    ground: tuple[tuple[int, int], ...] = ()
+    lifted: tuple[tuple[str, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        for key, surcharge in (*self.ground, *self.lifted):
+            if not 0 <= surcharge <= MAX_SURCHARGE:
+                raise InvalidInputError(
+                    f"The surcharge of operator {key!r} must be between 0 and {MAX_SURCHARGE}, "
+                    f"got {surcharge}."
+                )
+
+    def __bool__(self) -> bool:
+        return bool(self.ground or self.lifted)
+
+    def by_operator(self, names: Sequence[str]) -> list[int]:
+        """Return the cost of each operator in `names`, without the surcharges of single groundings."""
+        costs = dict.fromkeys(names, 1)
+        for name, surcharge in self.lifted:
+            if name not in costs:
+                raise UnknownNameError("operator", name, names)
+            costs[name] += surcharge
+        return [costs[name] for name in names]
+
+    def by_ground_operator(self, names: Sequence[str], operators: Iterable[int]) -> list[int]:
+        """Return the cost of each ground operator.
+
+        `names` are the names of the operators, and `operators` has the index of each grounding's operator.
+        """
+        lifted = self.by_operator(names)
+        costs = [lifted[index] for index in operators]
+        for step, surcharge in self.ground:
+            costs[step] += surcharge
+        return costs
+
+
+@dataclass(slots=True)
+class StepMisses:
+    """The tries of the latest step that a refinement reached, in which its controller ran without success.
+
+    Attributes:
+        step: the index of the step. No try of it has reached its subgoal.
+        operator: its ground operator; None if there was no such try.
+        missing: the subgoal atoms that all tries missed.
+        tries: the number of tries since the last call of `take_suspect`.
+    """
+
+    step: int = 0
+    operator: GroundOperator | None = None
+    missing: frozenset[GroundAtom] = frozenset()
+    tries: int = 0
+
+    def reach(self, step: int) -> None:
+        """Note that a step reached its subgoal."""
+        if step == self.step:
+            self.step, self.operator, self.missing, self.tries = step + 1, None, frozenset(), 0
+
+    def add(self, failure: Failure) -> None:
+        """Note a failed try."""
+        if failure.step == self.step and failure.outcome in _RAN:
+            missing = frozenset(failure.missing)
+            self.missing = missing if self.operator is None else self.missing & missing
+            self.operator = failure.operator
+            self.tries += 1
+
+    def take_suspect(self) -> Suspect | None:
+        """Return the operator of the step as a suspect, or None without misses since the last call."""
+        tries, self.tries = self.tries, 0
+        if self.operator is None or not tries:
+            return None
+        return Suspect(self.operator, tuple(sorted(self.missing)), tries)
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicions:
+    """What the refinements of a task found out about ground operators.
+
+    Attributes:
+        suspects: the suspected ground operators by their indices, in the order of discovery.
+        surcharges: their surcharges.
+        working: the names of the operators with a grounding that reached its subgoal.
+    """
+
+    suspects: Mapping[int, Suspect] = field(default_factory=dict)
+    surcharges: Mapping[int, int] = field(default_factory=dict)
+    working: frozenset[str] = frozenset()
+
+    def with_success(self, operators: Iterable[GroundOperator]) -> Suspicions:
+        """Return the suspicions after steps with these operators reached their subgoals."""
+        return replace(self, working=self.working.union(one.operator.name for one in operators))
+
+    def with_suspect(self, step: int, suspect: Suspect) -> Suspicions:
+        """Return the suspicions after the ground operator with index `step` was suspected again."""
+        known = self.suspects.get(step)
+        if known is not None:
+            missing = tuple(atom for atom in suspect.missing if atom in known.missing)
+            suspect = Suspect(suspect.operator, missing, known.tries + suspect.tries)
+        surcharge = max(SURCHARGE if suspect.missing else 1, 2 * self.surcharges.get(step, 0))
+        return replace(
+            self,
+            suspects={**self.suspects, step: suspect},
+            surcharges={**self.surcharges, step: min(surcharge, MAX_SURCHARGE)},
+        )
+
+    def costs(self) -> OperatorCosts:
+        """Return the costs of ground operators that follow from the suspicions."""
+        # For each operator that never worked and each add effect, the groundings that missed the effect.
+        misses: Counter[tuple[str, str]] = Counter()
+        for suspect in self.suspects.values():
+            operator, binding = suspect.operator.operator, suspect.operator.binding
+            if operator.name not in self.working:
+                for effect in operator.add_effects:
+                    misses[operator.name, str(effect)] += effect.ground(binding) in suspect.missing
+        doubtful: dict[str, int] = {}
+        for (name, _), groundings in misses.items():
+            if groundings > 1:
+                doubtful[name] = min(max(doubtful.get(name, 0), groundings - 1), MAX_SURCHARGE)
+        return OperatorCosts(tuple(sorted(self.surcharges.items())), tuple(sorted(doubtful.items())))
