@@ -58,7 +58,15 @@ def evaluate_model(
             console.check_paths_disjoint(model_directory(model), out)
         with nullcontext() if out is None else RunFolder.replacing(out, force) as folder:
             evaluation = solve_tasks(
-                solver.solve, environment, tasks, planning.horizon, identity, folder, progress, in_world
+                solver.solve,
+                environment,
+                tasks,
+                planning.horizon,
+                identity,
+                folder,
+                progress,
+                in_world,
+                solver.vocabulary,
             )
             summary = {
                 "domain": environment.name,

@@ -27,7 +27,7 @@ class DemonstrationAbstractor:
                 )
         self.demonstrations = tuple(demonstrations)
         self._features: dict[tuple[int, Type], np.ndarray] = {}
-        self._atoms: dict[Definition, tuple[tuple[AbstractState, ...], ...]] = {}
+        self._atoms: dict[tuple[str, Definition], tuple[tuple[AbstractState, ...], ...]] = {}
 
     def with_predicates(self, invented: Sequence[Predicate]) -> tuple[Demonstration, ...]:
         """Return the demonstrations with the atoms of the invented predicates added."""
@@ -47,12 +47,13 @@ class DemonstrationAbstractor:
         """Return the atoms of an invented predicate in each state of each demonstration."""
         definition = predicate.definition
         assert definition is not None
-        if definition not in self._atoms:
-            self._atoms[definition] = tuple(
+        key = (predicate.name, definition)
+        if key not in self._atoms:
+            self._atoms[key] = tuple(
                 self._demonstration_atoms(predicate, definition, index)
                 for index in range(len(self.demonstrations))
             )
-        return self._atoms[definition]
+        return self._atoms[key]
 
     def extension(self, definition: Definition) -> tuple[np.ndarray, ...]:
         """Return for each demonstration an array: in which state the definition holds for which objects."""
@@ -60,7 +61,9 @@ class DemonstrationAbstractor:
 
     def _extension(self, definition: Definition, index: int) -> np.ndarray:
         features = {kind: self._feature_array(index, kind) for kind in definition.expression.types}
-        return definition.extension(definition.expression.values(features))
+        states = self.demonstrations[index].states
+        assert states is not None
+        return definition.extension(definition.expression.values(states, features))
 
     def _feature_array(self, index: int, kind: Type) -> np.ndarray:
         if (index, kind) not in self._features:

@@ -8,20 +8,22 @@ continues anyway: if the next step succeeds, the bound was wrong.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from needful.abstraction import abstract
 from needful.core.atoms import AbstractState, Predicate
 from needful.core.controllers import Execute, GroundController, Parameters
+from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Object
 from needful.core.operators import GroundOperator, OperatorData
 from needful.core.plans import necessary_atoms
 from needful.core.state import State
 from needful.core.tasks import AbstractTask, Task
+from needful.invention.objective import MAX_GROUND_OPERATORS
 from needful.invention.proposals import Use
 from needful.planning.budget import Budget
 from needful.planning.interfaces import Planner
@@ -67,6 +69,10 @@ class Simulator:
     Attributes:
         execute: executes an action in the simulator.
         tasks: training tasks.
+        planner: finds the plans.
+        max_nodes: the limit of the search for each plan.
+        seed: the seed of all random numbers.
+        deadline: raises once the time is up.
         samples: how many parameters are drawn per step.
     """
 
@@ -74,8 +80,8 @@ class Simulator:
     tasks: Sequence[Task]
     planner: Planner
     max_nodes: int
-    max_ground_operators: int
     seed: int
+    deadline: Deadline = NO_DEADLINE
     samples: int = 10
 
     def run(
@@ -95,9 +101,7 @@ class Simulator:
         solved = set()
         for index, task in enumerate(self.tasks):
             initial = abstract(task.initial_state, predicates)
-            budget = Budget(
-                float("inf"), self.max_nodes, max_ground_operators=self.max_ground_operators
-            )
+            budget = Budget(float("inf"), self.max_nodes, max_ground_operators=MAX_GROUND_OPERATORS)
             abstract_task = AbstractTask(task.objects, initial, task.goal)
             plan = next(generate_abstract_plans(operators, abstract_task, self.planner, budget), None)
             if plan is not None and self._follow(plan, task, samplers, index, true, false):
@@ -141,7 +145,7 @@ class Simulator:
         samplers: Mapping[str, ReplaySampler],
         rng: np.random.Generator,
     ) -> tuple[State | None, AbstractState]:
-        """Return the state after the sample that misses the fewest atoms of the subgoal, and these atoms."""
+        """Return the state after the sample that misses the fewest atoms of a subgoal, and these atoms."""
         controller = step.operator.controller
         best: tuple[State | None, AbstractState] = (None, subgoal)
         for _ in range(self.samples if controller.dimension else 1):
@@ -152,6 +156,7 @@ class Simulator:
             action = GroundController(controller, step.controller_objects, parameters)
             if not action.initiable(state):
                 continue
+            self.deadline.check()
             execution = self.execute(state, action)
             if execution.steps == 0:
                 continue

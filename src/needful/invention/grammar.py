@@ -112,5 +112,3 @@ def _headings(kind: Type) -> list[str]:
 def _quantified(expression: Expression) -> Iterator[Expression]:
     for quantifier in QUANTIFIERS:
         yield Expression(expression.kind, expression.types, expression.features, quantifier)
-
-

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.core.operators import Operator
 from needful.core.plans import AbstractPlan
@@ -51,6 +52,7 @@ def plan_suffixes(
     planner: Planner,
     max_nodes: int,
     stop_above: float = float("inf"),
+    deadline: Deadline = NO_DEADLINE,
 ) -> tuple[Suffix, ...]:
     """Plan from every state of the demonstrations with the given indices.
 
@@ -61,6 +63,7 @@ def plan_suffixes(
     for index in indices:
         demonstration = demonstrations[index]
         for step in reversed(range(len(demonstration))):
+            deadline.check()
             plan = _first_plan(operators, demonstration, step, planner, max_nodes)
             suffix = Suffix(index, step, plan, _cost(plan, demonstration, step))
             found.append(suffix)

@@ -9,16 +9,15 @@ some of the negative ones.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from needful.core.definitions import Definition, Expression, KINDS
+from needful.core.definitions import KINDS, Definition, Expression, feature_array
 from needful.core.objects import Object, Type
 from needful.core.operators import Operator
 from needful.core.state import State
-
 
 # The complexity of a predicate beside that of its expression.
 PREDICATE_COMPLEXITY = 2
@@ -39,13 +38,17 @@ class Proposal:
 
     Attributes:
         definition: holds in all true uses.
-        operator: the name of the operator.
+        controller: the name of the operator's controller.
         excluded: the total weight of the false uses in which the definition does not hold.
+        count: the number of these false uses.
+        alternatives: other definitions that hold in the same demonstrated states.
     """
 
     definition: Definition
-    operator: str
+    controller: str
     excluded: float
+    count: int
+    alternatives: tuple[Definition, ...] = ()
 
     @property
     def complexity(self) -> int:
@@ -65,7 +68,7 @@ def propose(
     if not true or not false:
         return
     weights = np.array([use.weight for use in false])
-    tables = _UseFeatures(true), _UseFeatures(false)
+    tables = UseFeatures(true), UseFeatures(false)
     for expression in expressions:
         for arguments in _bindings(expression, operator):
             positive, negative = (table.values(expression, arguments) for table in tables)
@@ -79,15 +82,16 @@ def propose(
                 nearest = np.min((sign * negative)[outside])
                 if not np.isfinite(limit) or not np.isfinite(nearest):
                     continue
-                bound = sign * _between(limit, nearest)
+                bound = sign * between(limit, nearest)
                 yield Proposal(
                     Definition(expression, compare, float(bound)),
-                    operator.name,
+                    operator.controller.name,
                     float(weights[outside].sum()),
+                    int(outside.sum()),
                 )
 
 
-def _between(low: float, high: float) -> float:
+def between(low: float, high: float) -> float:
     """Return the number with the fewest digits in the middle third of an interval."""
     width = high - low
     middle = (low + high) / 2
@@ -98,7 +102,7 @@ def _between(low: float, high: float) -> float:
     return middle
 
 
-class _UseFeatures:
+class UseFeatures:
     """The features of the objects of several uses, one row per use."""
 
     def __init__(self, uses: Sequence[Use]) -> None:
@@ -112,7 +116,9 @@ class _UseFeatures:
         if expression.quantifier is None:
             columns = [
                 self._parameter(parameter, t)[:, [t.features.index(name) for name in names]]
-                for parameter, t, names in zip(arguments, expression.types, expression.features, strict=True)
+                for parameter, t, names in zip(
+                    arguments, expression.types, expression.features, strict=True
+                )
             ]
             return kind.formula(*columns)
         last = expression.types[-1]
@@ -122,7 +128,9 @@ class _UseFeatures:
         first = None
         if arguments:
             t = expression.types[0]
-            first = self._parameter(arguments[0], t)[:, [t.features.index(n) for n in expression.features[0]]]
+            first = self._parameter(arguments[0], t)[
+                :, [t.features.index(n) for n in expression.features[0]]
+            ]
         for row, (objects, features) in enumerate(self._objects(last)):
             others = features[:, chosen]
             if first is None:
@@ -147,8 +155,6 @@ class _UseFeatures:
 
     def _objects(self, kind: Type) -> list[tuple[Sequence[Object], np.ndarray]]:
         if kind not in self._all:
-            from needful.core.definitions import feature_array
-
             self._all[kind] = [
                 (use.state.of_type(kind), feature_array([use.state], kind)[0]) for use in self._uses
             ]

@@ -6,87 +6,97 @@ operator asks for a stricter bound or a further predicate, a true use outside a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-
-import numpy as np
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from needful.core.atoms import Predicate
 from needful.core.definitions import Definition, Expression, defined_predicate
 from needful.core.operators import Operator
 from needful.invention.experiments import Simulator, Trials
-from needful.invention.proposals import Use, _between, _UseFeatures, propose
+from needful.invention.proposals import Proposal, Use, UseFeatures, between, propose
 from needful.invention.search import Scored, Scorer, true_uses
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """A scored vocabulary and the result of its experiments."""
+class Repair:
+    """The result of experiments with a vocabulary.
+
+    Attributes:
+        scored: the predicates, and the operators learned with them from all demonstrations.
+        trials: the experiments with them.
+        accepted: the proposals that were accepted.
+        solved: the number of practice tasks that first plans solved, at the start and after each change.
+    """
 
     scored: Scored
     trials: Trials
+    accepted: tuple[Proposal, ...]
+    solved: tuple[int, ...]
 
 
 def repair(
     scorer: Scorer,
-    scored: Scored,
+    predicates: Sequence[Predicate],
     simulator: Simulator,
     given: Sequence[Predicate],
     expressions: Sequence[Expression],
-    rounds: int = 6,
-    candidates: int = 12,
-    report: Callable[[str], None] = lambda text: None,
-) -> Scored:
-    """Change the vocabulary as long as more first plans work in the simulator."""
-    training = range(len(scorer.abstractor.demonstrations))
-    scorer = replace(scorer, training=training)
+    rounds: int,
+    limit: int,
+) -> Repair:
+    """Change a set of predicates as long as more first plans work in the simulator.
 
-    def attempt(predicates: Sequence[Predicate]) -> Tried:
-        scored = scorer.score(predicates, 0.0)
-        demonstrations = scorer.abstractor.with_predicates(predicates)
-        trials = simulator.run(scored.data, demonstrations, (*given, *predicates))
-        return Tried(scored, trials)
+    Each round tries moved bounds, and at most `limit` further predicates. Finally, predicates that do not
+    help are removed. `given` are the predicates that are not invented.
+    """
 
-    best = attempt(scored.predicates)
-    report(f"simulator: {len(best.trials.solved)} of {len(simulator.tasks)}")
+    def attempt(changed: Sequence[Predicate]) -> tuple[Scored, Trials]:
+        scored = scorer.learn(changed)
+        demonstrations = scorer.abstractor.with_predicates(changed)
+        return scored, simulator.run(scored.data, demonstrations, (*given, *changed))
+
+    scored, trials = attempt(predicates)
+    accepted: list[Proposal] = []
+    solved = [len(trials.solved)]
     for _ in range(rounds):
-        if len(best.trials.solved) == len(simulator.tasks):
+        if solved[-1] == len(simulator.tasks):
             break
-        better = None
-        for predicates in _changes(scorer, best, expressions, candidates):
-            tried = attempt(predicates)
-            if len(tried.trials.solved) > len((better or best).trials.solved):
-                better = tried
-                if len(tried.trials.solved) == len(simulator.tasks):
+        better, most = None, solved[-1]
+        for changed, proposal in _changes(scorer, scored, trials, expressions, limit):
+            tried = attempt(changed)
+            if len(tried[1].solved) > most:
+                better, most = (tried, proposal), len(tried[1].solved)
+                if most == len(simulator.tasks):
                     break
         if better is None:
             break
-        best = better
-        report(f"simulator: {len(best.trials.solved)} with {[p.name for p in best.scored.predicates]}")
-    return best.scored
+        (scored, trials), added = better
+        accepted += [] if added is None else [added]
+        solved.append(most)
+    return Repair(scored, trials, tuple(accepted), tuple(solved))
 
 
 def _changes(
-    scorer: Scorer, tried: Tried, expressions: Sequence[Expression], limit: int
-) -> Iterator[tuple[Predicate, ...]]:
-    """Yield changed sets of predicates: with moved bounds, then with one predicate more."""
-    predicates = tried.scored.predicates
+    scorer: Scorer, scored: Scored, trials: Trials, expressions: Sequence[Expression], limit: int
+) -> Iterator[tuple[tuple[Predicate, ...], Proposal | None]]:
+    """Yield changed sets of predicates: with moved bounds, then with one proposal more."""
+    predicates = scored.predicates
+    demonstrations = scorer.abstractor.demonstrations
     uses = {
         one.operator.name: (
-            true_uses(one, scorer.training, scorer.abstractor.demonstrations)
-            + list(tried.trials.true.get(one.operator.name, ())),
-            list(tried.trials.false.get(one.operator.name, ())),
+            true_uses(one, range(len(demonstrations)), demonstrations)
+            + list(trials.true.get(one.operator.name, ())),
+            list(trials.false.get(one.operator.name, ())),
         )
-        for one in tried.scored.data
+        for one in scored.data
     }
-    operators = [one.operator for one in tried.scored.data]
+    operators = [one.operator for one in scored.data]
     moved = {p.name: refit(p, operators, uses) for p in predicates}
     if any(new is not old for old, new in zip(predicates, moved.values(), strict=True)):
-        yield tuple(moved.values())
+        yield tuple(moved.values()), None
         for index, predicate in enumerate(predicates):
             new = moved[predicate.name]
             if new is not predicate and len(moved) > 1:
-                yield (*predicates[:index], new, *predicates[index + 1 :])
+                yield (*predicates[:index], new, *predicates[index + 1 :]), None
     proposals = [
         proposal
         for operator in operators
@@ -96,7 +106,7 @@ def _changes(
     names = {p.name for p in predicates}
     for proposal in proposals[:limit]:
         if proposal.definition.name not in names:
-            yield (*predicates, defined_predicate(proposal.definition))
+            yield (*predicates, defined_predicate(proposal.definition)), proposal
 
 
 def refit(
@@ -117,7 +127,7 @@ def refit(
             arguments = tuple(operator.parameters.index(v) for v in atom.variables)
             for found, some in zip((inside, outside), uses[operator.name], strict=True):
                 if some:
-                    values = sign * _UseFeatures(some).values(definition.expression, arguments)
+                    values = sign * UseFeatures(some).values(definition.expression, arguments)
                     found.extend(values.tolist())
     if not inside:
         return predicate
@@ -125,7 +135,7 @@ def refit(
     beyond = [value for value in outside if value > limit]
     bound = sign * definition.bound
     if beyond and (min(beyond) <= bound or limit > bound):
-        bound = _between(limit, min(beyond))
+        bound = between(limit, min(beyond))
     elif limit > bound:
         bound = limit + 0.1 * abs(limit - bound)
     if bound == sign * definition.bound:
