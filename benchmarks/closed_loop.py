@@ -2,7 +2,7 @@
 
 Usage: python benchmarks/closed_loop.py [--domains D ...] [--first-seed 5] [--seeds 5]
                                         [--tasks N] [--demos N] [--skill-failures 0.1]
-                                        [--noise 0 0.01 0.03] [--oracle]
+                                        [--noise 0 0.01 0.03] [--timeout 10] [--oracle]
                                         [--out closed_loop.jsonl] [--figure closed_loop.png]
 
 For each domain and seed, a model is learned once. Then the same test tasks are solved in worlds with each
@@ -93,11 +93,11 @@ def conditions(domain: str, seed: int, args: argparse.Namespace) -> Iterator[Con
             )
 
 
-def measure(todo: Sequence[Condition]) -> Iterator[Measurement]:
+def measure(todo: Sequence[Condition], timeout: float) -> Iterator[Measurement]:
     """Learn the model of one domain and seed, and measure the given conditions."""
     first = todo[0]
     env = needful.make_environment(first.domain)
-    planning = needful.PlanningConfig()
+    planning = needful.PlanningConfig(timeout).with_horizon(env.horizon)
     if first.model == "oracle":
         solver: needful.Solver = needful.BilevelSolver(env.oracle_model(), env.execute, planning)
     else:
@@ -108,12 +108,10 @@ def measure(todo: Sequence[Condition]) -> Iterator[Measurement]:
     for condition in todo:
         disturbances = needful.Disturbances(condition.skill_failures, condition.noise)
         config = needful.ExecutionConfig(condition.closed_loop, disturbances)
-        execution = TaskExecution(solver, env, config, planning.horizon, ranges)
+        execution = TaskExecution(solver, env, config, env.horizon, ranges)
         identity = run_identity(condition.domain, condition.model, condition.seed, config)
         started = time.process_time()
-        records = solve_tasks(
-            solver.solve, env, condition.tasks, planning.horizon, identity, execution=execution
-        ).records
+        records = solve_tasks(execution, env, condition.tasks, env.horizon, identity).records
         failed = [record.outcome for record in records if not record.solved]
         counts = [record.execution or {} for record in records]
         yield Measurement(
@@ -231,6 +229,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--demos", type=int)
     parser.add_argument("--skill-failures", type=float, default=0.1)
     parser.add_argument("--noise", type=float, nargs="*", default=[0.0, 0.01, 0.03])
+    parser.add_argument("--timeout", type=float, default=10.0, help="seconds of planning per task")
     parser.add_argument("--oracle", action="store_true")
     parser.add_argument("--out", type=Path, default=Path("closed_loop.jsonl"))
     parser.add_argument("--figure", type=Path)
@@ -240,7 +239,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for domain in args.domains:
         for seed in range(args.first_seed, args.first_seed + args.seeds):
             todo = [one for one in conditions(domain, seed, args) if one not in done]
-            for one in measure(todo) if todo else ():
+            for one in measure(todo, args.timeout) if todo else ():
                 found.append(one)
                 with args.out.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(asdict(one)) + "\n")

@@ -50,7 +50,7 @@ from needful.errors import LearningTimeoutError
 from needful.evaluation.pipeline import solve_tasks
 from needful.evaluation.records import evaluation_summary, run_identity
 from needful.operator_learning.learned_operators import LearnedOperators
-from needful.paper.domains import ANALYTIC, ANALYTIC_PROTOCOL, protocol_of
+from needful.paper.domains import ANALYTIC_PROTOCOL, DOMAINS, protocol_of
 
 CONDITIONS: Mapping[str, ImperfectionRates] = {
     CLEAN: ImperfectionRates(),
@@ -207,7 +207,7 @@ def make_jobs(args: argparse.Namespace) -> list[Job]:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     names = list(needful.environment_names())
-    parser.add_argument("--domains", nargs="+", default=list(ANALYTIC), choices=names, metavar="D")
+    parser.add_argument("--domains", nargs="+", default=list(DOMAINS), choices=names, metavar="D")
     parser.add_argument(
         "--conditions", nargs="+", default=list(CONDITIONS), choices=list(CONDITIONS), metavar="C"
     )

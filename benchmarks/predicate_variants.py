@@ -1,6 +1,6 @@
 """Learn the same task with other predicates: which choices of predicates let planning succeed?
 
-    python benchmarks/predicate_variants.py [--demos 30] [--tasks 10] [--seed 10] [--timeout 30]
+    python benchmarks/predicate_variants.py [--demos 30] [--tasks 10] [--seed 30] [--timeout 30]
 
 The environment is examples/simulators/stacking_blocks.py. Each variant changes its predicates only; the
 simulator, the controllers, the scripted policy and the tasks stay the same. The program prints a Markdown
@@ -81,7 +81,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--demos", type=int, default=30)
     parser.add_argument("--tasks", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=30)
     parser.add_argument("--timeout", type=float, default=30.0)
     limits = parser.parse_args()
     print("| Predicates | operators | solved | runs per task | failures |\n|---|---|---|---|---|")

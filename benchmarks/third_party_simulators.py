@@ -1,6 +1,6 @@
 """Measure planning in the third-party simulators of examples/simulators, with snapshots.
 
-    python benchmarks/third_party_simulators.py [--demos 30] [--tasks 20] [--first-seed 10] [--seeds 3]
+    python benchmarks/third_party_simulators.py [--demos 30] [--tasks 20] [--first-seed 30] [--seeds 3]
 
 Each simulator is measured with the oracle model of the example, and with a model that is learned from
 recordings only: a file of demonstrations by a scripted policy. The program prints a Markdown table.
@@ -82,7 +82,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--demos", type=int, default=30)
     parser.add_argument("--tasks", type=int, default=20)
-    parser.add_argument("--first-seed", type=int, default=10)
+    parser.add_argument("--first-seed", type=int, default=30)
     parser.add_argument("--seeds", type=int, default=3)
     arguments = parser.parse_args()
     sys.path.insert(0, str(EXAMPLES))

@@ -21,7 +21,7 @@ from generated_pages import DOCS, ROOT, generated_pages
 
 # The pages of each section of the menu: their names, or the folder that they are in.
 NAVIGATION: Mapping[str, tuple[str, ...]] = {
-    "Start": ("concepts", "tutorial", "samples/"),
+    "Start": ("install", "concepts", "tutorial", "samples/"),
     "How to": ("howto/", "extending", "household"),
     "Domains": ("domains/",),
     "In depth": (

@@ -60,6 +60,8 @@ def _page(name: str, tables: dict[str, Table]) -> Iterator[str]:
     )
     if entry.installed:
         yield from _vocabulary(make_environment(name).vocabulary)
+    if not (OPERATORS / f"{name}.txt").exists():
+        return
     yield "## Learned operators"
     yield f"Learned from {protocol.demos} demonstrations with seed 0. *Forgets* means: afterwards unknown."
     yield f"```text\n{(OPERATORS / f'{name}.txt').read_text('utf-8').strip()}\n```"

@@ -97,7 +97,7 @@ void AStar::expand(Id node, Id state, Id h, DeadlinePoller& deadline, SearchStat
     for (Id op : applicable_) {
         deadline.poll(32);
         const Id remaining_landmarks = info.landmark_cost - savings_[to_index(op)];
-        enqueue(tree_.add(node, op), std::max({h - problem_->cost(op), remaining_landmarks, Id{0}}), statistics);
+        enqueue(tree_.add(node, op), std::max({h - tree_.step_cost(op), remaining_landmarks, Id{0}}), statistics);
     }
     for (std::size_t i = info.landmarks_begin; i < info.landmarks_end; ++i)
         savings_[to_index(landmark_operators_[i].op)] = 0;

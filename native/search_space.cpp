@@ -127,12 +127,15 @@ void StateRegistry::grow() {
     }
 }
 
-SearchTree::SearchTree(const SearchSpace& space) : space_(space), states_(space.words()) {
+SearchTree::SearchTree(const SearchSpace& space)
+    : space_(space),
+      costs_(space.problem().costs.empty() ? nullptr : space.problem().costs.data()),
+      states_(space.words()) {
     nodes_.push_back({-1, -1, 0, states_.find_or_add(space.initial())});
 }
 
 Id SearchTree::add(Id parent, Id op) {
-    nodes_.push_back({parent, op, cost(parent) + space_.problem().cost(op), not_computed});
+    nodes_.push_back({parent, op, cost(parent) + step_cost(op), not_computed});
     return static_cast<Id>(nodes_.size() - 1);
 }
 

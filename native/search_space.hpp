@@ -65,6 +65,7 @@ public:
     explicit SearchTree(const SearchSpace& space);
 
     Id add(Id parent, Id op);
+    Id step_cost(Id op) const { return costs_ ? costs_[to_index(op)] : 1; }
     // Computes the state of a node on the first call. The state of its parent must be computed before.
     Id state(Id node);
     Id cost(Id node) const { return nodes_[to_index(node)].cost; }
@@ -82,6 +83,8 @@ private:
     };
 
     const SearchSpace& space_;
+    // The costs of all operators, or null if they are 1.
+    const Id* costs_;
     StateRegistry states_;
     std::vector<Node> nodes_;
     Bits scratch_;

@@ -64,6 +64,26 @@ class World:
         actions = tuple(step.operator.controller(*step.controller_objects) for step in plan)
         return Demonstration(task.objects, task.goal, tuple(states), actions)
 
+    def demonstrate_with_side_effects(
+        self, seed: int, size: int, forbidden: Predicate, share: float
+    ) -> Demonstration:
+        """Solve a task; after a share of the steps, a forbidden atom becomes true for a random object.
+
+        The demonstrator plans again after each step. If it does not succeed, the next seed is tried.
+        """
+        rng, task = random.Random(seed), self.task(seed, size)
+        objects = [obj for obj in task.objects if obj.type == forbidden.types[0]]
+        states, actions = [task.initial], []
+        while not task.goal <= states[-1]:
+            plan = first_plan(self.operators, AbstractTask(task.objects, states[-1], task.goal))
+            if plan is None or len(actions) > 4 * size:
+                return self.demonstrate_with_side_effects(seed + 1_000, size, forbidden, share)
+            step = next(iter(plan))
+            after = step.apply(states[-1])
+            states.append(after | {forbidden(rng.choice(objects))} if rng.random() < share else after)
+            actions.append(step.operator.controller(*step.controller_objects))
+        return Demonstration(task.objects, task.goal, tuple(states), tuple(actions))
+
     def achieves_goal(self, task: AbstractTask, plan: AbstractPlan) -> bool:
         """Execute the actions of a plan, by brute force over the groundings of the true operators."""
         states = {task.initial}

@@ -134,9 +134,7 @@ class Foraging(GymnasiumEnvironment):
 
     def _path(self, state: State, robot: Object, target: Cell) -> list[int]:
         """Return the shortest sequence of moves to a cell, around food and other robots."""
-        others = {_cell(state, other): other for other in state.of_type(ROBOT) if other != robot}
-        if target in others:
-            raise needful.EnvironmentFailure(f"{others[target].name} is in the way.", [others[target]])
+        others = {_cell(state, other) for other in state.of_type(ROBOT) if other != robot}
         start, rows = _cell(state, robot), self.simulator.rows
         paths: dict[Cell, list[int]] = {start: []}
         queue = deque([start])
@@ -145,11 +143,13 @@ class Foraging(GymnasiumEnvironment):
             for move, (down, right) in MOVES.items():
                 following = row + down, column + right
                 inside = all(0 <= index < rows for index in following)
-                if inside and not self.simulator.field[following] and following not in {*others, *paths}:
+                free = inside and following not in others and not self.simulator.field[following]
+                if free and following not in paths:
                     paths[following] = [*paths[cell], move]
                     queue.append(following)
         if target not in paths:
-            raise needful.EnvironmentFailure(f"{robot.name} finds no way.")
+            # Another side of the food may be free, so that no object is to blame.
+            raise needful.EnvironmentFailure(f"{robot.name} finds no way to this side.")
         return paths[target]
 
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:

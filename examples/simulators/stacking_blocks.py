@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SIZE = 0.06  # the edge of a block, in metres
-TABLE_LOW, TABLE_HIGH = (0.38, -0.35), (0.60, 0.35)  # where the arm can put blocks
+TABLE_LOW, TABLE_HIGH = (0.36, -0.30), (0.54, 0.30)  # within reach of the arm, at any height of a tower
 TRAVEL_HEIGHT = 0.48  # of the gripper between two places
 SUCTION_RADIUS = 0.02  # the gripper holds a block only near the centre of its top
 GRIPPER_LENGTH = 0.0455  # from the frame of the last link to the face of the gripper

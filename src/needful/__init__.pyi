@@ -47,6 +47,7 @@ from needful.core.plans import Decision as Decision
 from needful.core.plans import Failure as Failure
 from needful.core.plans import Outcome as Outcome
 from needful.core.plans import PlanningResult as PlanningResult
+from needful.core.plans import Suspect as Suspect
 from needful.core.plans import necessary_atoms as necessary_atoms
 from needful.core.state import State as State
 from needful.core.tasks import AbstractTask as AbstractTask

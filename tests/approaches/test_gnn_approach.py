@@ -15,6 +15,7 @@ from needful.approaches.files import holds_policy, load_solver, model_digest, op
 from needful.approaches.gnn import LearnedPolicy, PolicySolver
 from needful.core.plans import Outcome
 from needful.envs.catalogue import make_environment
+from needful.envs.disturbances import Disturbances, SimulatedWorld
 from needful.errors import (
     DemonstrationError,
     InvalidInputError,
@@ -22,6 +23,7 @@ from needful.errors import (
     ModelError,
     UnknownNameError,
 )
+from needful.evaluation.execution import ExecutionConfig
 from needful.evaluation.pipeline import RunConfig, RunResult, run
 from needful.evaluation.run_folder import RunFolder
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
@@ -114,6 +116,28 @@ def test_model_free_policy_observes_the_real_environment(result: RunResult) -> N
         found = PolicySolver(policy, kind, world.execute, PlanningConfig()).solve(task, 0)
         assert (found.solved, len(found.actions), world.executions) == (True, actions, actions)
         assert found.statistics.samples == 0
+
+
+def test_model_free_policy_acts_in_a_world(result: RunResult) -> None:
+    assert isinstance(result.learned, LearnedPolicy)
+    task = TOY.tasks("test", 1, 0)[0]
+    solver = PolicySolver(result.learned.policy, GNN_APPROACHES["gnn-model-free"], TOY.execute)
+    world = SimulatedWorld(TOY, task.initial_state, Disturbances(skill_failures=0.5), seed=1)
+    found = solver.act(task, world, 0)
+    assert found.solved
+    assert task.achieved_in(world.state)
+    assert len(found.actions) == len(world.actions) > 3
+    assert found.to_planning_result().actions == found.actions
+
+
+def test_shooting_only_plans(result: RunResult) -> None:
+    assert isinstance(result.learned, LearnedPolicy)
+    task = TOY.tasks("test", 1, 0)[0]
+    solver = result.learned.solver(TOY, PlanningConfig())
+    with pytest.raises(InvalidInputError, match="'gnn-shooting' only plans"):
+        solver.act(task, SimulatedWorld(TOY, task.initial_state), 0)
+    with pytest.raises(InvalidInputError, match="cannot act closed loop"):
+        RunConfig(learner="gnn-shooting", execution=ExecutionConfig(closed_loop=True))
 
 
 def test_both_approaches_train_the_same_weights() -> None:

@@ -86,7 +86,7 @@ def test_there_is_a_record_for_each_task(runs: dict[str, Path], domain: str) -> 
         assert record["outcome"] == Outcome.SOLVED.value
         assert set(record["seconds"]) == {"grounding", "search", "refinement", "total"}
         assert record["seconds"]["total"] >= record["seconds"]["search"] > 0
-        assert set(record["versions"]) == {"python", "needful", "numpy", "torch"}
+        assert set(record["versions"]) - {"torch"} == {"python", "needful", "numpy"}
         assert record["plan_length"] >= 2
         assert record["abstract_plans"] == 1
     assert len({record["config_hash"] for record in records}) == 1

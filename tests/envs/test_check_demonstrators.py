@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from drawer_world import DRAWER, HAND, NEAR, OPEN, PULL, REACH_FOR, Drawers, RecordedDrawers
+from hidden_velocity import SlidingPuck
 from needful.core.controllers import GroundController
 from needful.core.demonstrations import Demonstration
 from needful.core.plans import PlanningResult
@@ -252,3 +253,18 @@ def test_the_default_drawing_lists_features(goal: Any) -> None:
     assert "hand:hand  x -3" in texts
     bold = [text for text, weight in texts.items() if weight == "bold"]
     assert [text.split(":")[0] for text in bold] == [obj.name for atom in goal for obj in atom.objects]
+
+
+def test_replays_in_a_simulator_with_hidden_state_start_in_a_training_task() -> None:
+    env = SlidingPuck()
+    collected = collect_demonstrations(env, make_demonstrator(env), 3, seed=5).demonstrations
+    recorded = [
+        replace(one, states=tuple(State({obj: state[obj] for obj in state}) for state in one.states or ()))
+        for one in collected
+    ]
+    findings, notes = checked(SlidingPuck(), seed=5, demonstrations=recorded)
+    assert {one.location for one in findings} <= {"Wait"}  # no demonstration uses it
+    assert "Replayed 3 demonstrations: equal to the recording." in notes
+    findings, _ = checked(SlidingPuck(), seed=6, demonstrations=recorded)
+    (finding,) = [one for one in findings if one.location == "recorded demonstrations"]
+    assert "write `start_of`" in finding.problem

@@ -9,9 +9,11 @@ import pytest
 
 import toy_world
 from needful.approaches.learned_model import BilevelSolver
+from needful.core.model import PlanningModel
 from needful.core.plans import Outcome
 from needful.core.tasks import Task
 from needful.envs.catalogue import make_environment
+from needful.envs.contract import Environment
 from needful.envs.disturbances import Disturbances, SimulatedWorld
 from needful.errors import InvalidInputError, ResultsError
 from needful.evaluation.execution import ExecutionConfig, TaskExecution, execution_summary, measured_ranges
@@ -31,7 +33,7 @@ TASK = toy_world.task()
 
 def evaluated(config: ExecutionConfig, tasks: int = 5) -> Evaluation:
     execution = TaskExecution.of(SOLVER, TOY, config, PLANNING.horizon)
-    return solve_tasks(SOLVER.solve, TOY, tasks, PLANNING.horizon, IDENTITY, execution=execution)
+    return solve_tasks(execution, TOY, tasks, PLANNING.horizon, IDENTITY)
 
 
 def disturbed(closed_loop: bool, **rates: float) -> ExecutionConfig:
@@ -127,3 +129,12 @@ def test_ranges_are_measured_on_demonstrations() -> None:
 def test_observation_noise_needs_a_continuous_feature() -> None:
     with pytest.raises(InvalidInputError, match="All features of 'toy' are discrete"):
         TaskExecution.of(SOLVER, TOY, disturbed(True, observation_noise=0.1), PLANNING.horizon)
+
+
+def test_without_demonstrations_ranges_are_measured_on_initial_states() -> None:
+    class Silent(type(make_environment("cluttered-1d"))):  # type: ignore[misc]
+        def oracle_model(self) -> PlanningModel:
+            return Environment.oracle_model(self)
+
+    ranges = measured_ranges(Silent())
+    assert ranges["dot", "x"] == pytest.approx(100.0, rel=0.1)

@@ -19,8 +19,8 @@ from needful.core.operators import Operator
 from needful.core.plans import PlanningResult, necessary_atoms
 from needful.core.state import State
 from needful.core.tasks import AbstractTask, Task
-from needful.planning.budget import Budget
 from needful.planning.bilevel import PlanningConfig, plan
+from needful.planning.budget import Budget
 from needful.planning.planners import AutoPlanner, generate_abstract_plans, make_planner
 from needful.planning.portfolio import paper_portfolio
 from needful.planning.refinement import RefinementLimits, ResumableRefinement, refine
@@ -113,9 +113,7 @@ def test_false_plans_are_left_behind_although_they_are_cheaper(planner: str) -> 
     assert result.solved
     assert {step.operator.name for step in result.abstract_plan} == {"Walk"}
     assert result.statistics.abstract_plans <= 10
-    assert [str(one) for one in result.suspects][0] == (
-        "Jump(robot, place00, place08) missed At(robot, place08) in 1 try"
-    )
+    assert str(result.suspects[0]) == ("Jump(robot, place00, place08) missed At(robot, place08) in 1 try")
     assert len({one.operator for one in result.suspects}) == len(result.suspects)
 
 
@@ -136,8 +134,8 @@ def test_a_hard_plan_does_not_take_all_samples() -> None:
     assert result.statistics.samples < 1000
 
 
-@pytest.mark.parametrize("max_work", [1, 7, 40])
-def test_an_interrupted_refinement_continues_where_it_was(max_work: int) -> None:
+@pytest.mark.parametrize("max_tries", [1, 7, 40])
+def test_an_interrupted_refinement_continues_where_it_was(max_tries: int) -> None:
     task, places = row(5)
     near = _operator("Jump", [NEXT], low=(0.0,))
     steps = [near.ground([ROBOT0, a, b]) for a, b in itertools.pairwise(places)]
@@ -147,15 +145,15 @@ def test_an_interrupted_refinement_continues_where_it_was(max_work: int) -> None
         parts = (steps, subgoals, task.initial_state, {"Jump": Uniform()}, World(luck=0.3).execute, limits)
         expected = refine(*parts, np.random.default_rng(seed))
         resumable = ResumableRefinement(*parts, np.random.default_rng(seed))
-        found = resumable.resume(max_work)
+        found = resumable.resume(max_tries)
         while not found.complete:
             assert found.failure is not None
-            found = resumable.resume(max_work)
+            found = resumable.resume(max_tries)
         assert replace(found, suspect=None) == replace(expected, suspect=None)
 
 
 def test_failing_tasks_stop_soon() -> None:
-    """Four leaps, of which the last never works: backtracking alone would try 10 to the power of 4 times."""
+    """Four leaps, of which the last never works: backtracking alone would try it 10,000 times."""
     task, places = row(5)
     near = _operator("Jump", [NEXT], low=(0.0,))
 

@@ -64,7 +64,8 @@ def random_costs(problem: PythonProblem, random: Random) -> OperatorCosts:
     chosen = sorted(random.sample(range(count), min(count, random.randint(1, 4))))
     name = random.choice(problem.compact.operators).name
     return OperatorCosts(
-        tuple((step, random.choice((0, 1, 2, 4, 30))) for step in chosen), ((name, random.choice((0, 1, 3))),)
+        tuple((step, random.choice((0, 1, 2, 4, 30))) for step in chosen),
+        ((name, random.choice((0, 1, 3))),),
     )
 
 
@@ -110,7 +111,9 @@ def test_without_surcharges_nothing_changes(portfolio: Portfolio) -> None:
             assert changed.answers(3, max_nodes=150, count=6) == expected
 
 
-def grounded_with_costs(problem: Problem, seed: int) -> tuple[GroundProblem, list[GroundOperator], list[int]]:
+def grounded_with_costs(
+    problem: Problem, seed: int
+) -> tuple[GroundProblem, list[GroundOperator], list[int]]:
     """The problem with random costs, its ground operators, and their costs by definition."""
     planned = problem.given_to(PythonPlanner(paper_portfolio()))
     assert isinstance(planned, PythonProblem)
@@ -229,6 +232,7 @@ def lm_cut_by_definition(problem: GroundProblem, costs: Sequence[int]) -> list[t
 def test_tried_plans_are_not_returned_again(portfolio: Portfolio) -> None:
     problem = toy_problem(balls=2, jars=2).given_to(PythonPlanner(portfolio))
     assert isinstance(problem, PythonProblem)
+
     def plans(one: PythonProblem) -> list[tuple[int, ...]]:
         return list(itertools.islice(one.plans(0, Budget.unlimited(), SearchStatistics()), 6))
 

@@ -178,6 +178,11 @@ class Approach(Protocol):
         ...
 
     @property
+    def acts_closed_loop(self) -> bool:
+        """Whether what is learned can act in a world; otherwise it can only plan."""
+        ...
+
+    @property
     def replay_count(self) -> int:
         """The number of replays that learning needs (random actions run in the simulator); usually 0."""
         ...

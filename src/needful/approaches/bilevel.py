@@ -65,6 +65,11 @@ class BilevelApproach:
         """True: the approach learns operators and samplers."""
         return True
 
+    @property
+    def acts_closed_loop(self) -> bool:
+        """True: an `Agent` acts with the learned model."""
+        return True
+
     def learn(
         self, vocabulary: Vocabulary, demonstrations: Demonstrations, config: LearningConfig = DEFAULTS
     ) -> LearnedModel:

@@ -52,6 +52,11 @@ class GnnApproach:
         return False
 
     @property
+    def acts_closed_loop(self) -> bool:
+        """Whether the policy chooses one action at a time, instead of planning whole rollouts."""
+        return self.roll_out is follow
+
+    @property
     def replay_count(self) -> int:
         """0: training a policy needs only demonstrations, no replays (random actions in the simulator)."""
         return 0
@@ -122,10 +127,10 @@ class PolicySolver:
 
     def act(self, task: Task, world: World, seed: int) -> AgentResult:
         """Solve a task: in each observed state, execute the action that the policy chooses."""
-        if self.kind.roll_out is not follow:
+        if not self.kind.acts_closed_loop:
             raise InvalidInputError(
-                f"{self.approach!r} plans whole rollouts, so it cannot act closed loop. "
-                "Use --execute open-loop, or the learner gnn-model-free."
+                f"{self.approach!r} only plans, so it cannot act closed loop. Use open-loop execution, "
+                "or the learner 'gnn-model-free'."
             )
         limits = RolloutLimits(self.config.action_limit, Budget.seconds(self.config.timeout).expired)
         start, observed = time.monotonic(), Task(world.observe(), task.goal)

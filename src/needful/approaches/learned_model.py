@@ -241,11 +241,37 @@ class LearnedModel:
             if self.practised:
                 lines.append(f"Learned from {_count(len(self.practised), 'task')} solved in practice.")
         lines += self._claim_lines()
+        lines += self._change_lines()
         texts = [*lines, "", *(f"{operator}\n" for operator in self.model.operators)]
         doubts = self.all_doubts()
         if doubts:
             texts += ["Doubts:", *(f"  {line}" for line in list_doubts(doubts)), ""]
         return "\n".join(texts)
+
+    def predicted_changes(self) -> tuple[int, int]:
+        """Return how many atoms changed in the demonstrations, and how many of these changes are predicted.
+
+        Only the transitions count from which operators were learned. A forgotten atom is not predicted.
+        """
+        by_name = {operator.name: operator for operator in self.model.operators}
+        changed = predicted = 0
+        for name, transitions in self.evidence.items():
+            for one in transitions if name in by_name else ():
+                step = by_name[name].ground(one.objects)
+                changed += len(one.added) + len(one.deleted)
+                predicted += len(one.added & step.add_effects) + len(one.deleted & step.delete_effects)
+        return changed, predicted
+
+    def _change_lines(self) -> list[str]:
+        """Return lines that say in plain words what the operators predict, and why not more."""
+        changed, predicted = self.predicted_changes()
+        if not changed:
+            return []
+        return [
+            f"In the demonstrations {changed:,} atoms changed. The operators predict {predicted:,} of these "
+            f"changes ({predicted / changed:.0%}).",
+            "No goal and no later step needed the other changes, so plans do not rely on them.",
+        ]
 
     def _claim_lines(self) -> list[str]:
         """Return lines about false claims, in training and in cross-validation."""

@@ -16,7 +16,6 @@ from needful.cli.options import (
     Domain,
     Force,
     Horizon,
-    PlannerName,
     SamplesPerStep,
     Seed,
     Timeout,
@@ -39,12 +38,11 @@ def collect(
     horizon: Horizon = None,
     samples_per_step: SamplesPerStep = 10,
     abstract_plans: AbstractPlans = 8,
-    planner: PlannerName = DEFAULT_PLANNER,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Let the oracle or the scripted policy of a domain demonstrate training tasks, and write a file."""
-    planning = planning_config(timeout, abstract_plans, planner, samples_per_step, horizon)
+    planning = planning_config(timeout, abstract_plans, DEFAULT_PLANNER, samples_per_step, horizon)
     check_output_file(out, DEMONSTRATIONS, force)
     with chosen_environment(domain) as environment, console.progress_bars() as progress:
         config = RunConfig(demos=demos, seed=seed)

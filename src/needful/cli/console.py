@@ -184,7 +184,11 @@ def _describe_suspects(result: PlanningResult) -> list[str]:
         return []
     shown = [f"  {suspect}" for suspect in result.suspects[:MAX_SUSPECTS]]
     hidden = len(result.suspects) - len(shown)
-    return ["Suspected operators, avoided in later plans:", *shown, *([f"  and {hidden} more"] * bool(hidden))]
+    return [
+        "Suspected operators, avoided in later plans:",
+        *shown,
+        *([f"  and {hidden} more"] * bool(hidden)),
+    ]
 
 
 def _describe_rollout(result: PlanningResult) -> str:

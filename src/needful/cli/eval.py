@@ -12,8 +12,8 @@ import typer
 from needful.approaches.files import load_solver, model_digest, model_directory
 from needful.cli import console, options
 from needful.cli.environments import chosen_environment
-from needful.evaluation.execution import OPEN_LOOP, TaskExecution, execution_summary
-from needful.evaluation.pipeline import solve_tasks
+from needful.evaluation.execution import OPEN_LOOP, execution_summary
+from needful.evaluation.pipeline import make_solve, solve_tasks
 from needful.evaluation.records import evaluation_summary, run_identity
 from needful.evaluation.run_folder import RunFolder
 from needful.planning.planners import DEFAULT_PLANNER
@@ -51,22 +51,12 @@ def evaluate_model(
         solver = load_solver(model, environment, planning)
         settings = (planning, model_digest(model), *((execution,) if execution else ()))
         identity = run_identity(environment.name, solver.approach, seed, *settings)
-        in_world = None
-        if execution:
-            in_world = TaskExecution.of(solver, environment, execution, planning.horizon)
+        solve = make_solve(solver, environment, execution, planning.horizon)
         if out is not None:
             console.check_paths_disjoint(model_directory(model), out)
         with nullcontext() if out is None else RunFolder.replacing(out, force) as folder:
             evaluation = solve_tasks(
-                solver.solve,
-                environment,
-                tasks,
-                planning.horizon,
-                identity,
-                folder,
-                progress,
-                in_world,
-                solver.vocabulary,
+                solve, environment, tasks, planning.horizon, identity, folder, progress, solver.vocabulary
             )
             summary = {
                 "domain": environment.name,

@@ -89,11 +89,6 @@ def run_domain(
     as_json: options.AsJson = False,
 ) -> None:
     """Collect demonstrations, learn a model, print it, and solve unseen tasks with it."""
-    if demos is not None and demonstrations is not None:
-        raise typer.BadParameter(
-            "counts tasks to demonstrate, but --demonstrations gives recorded ones. Leave one of them out.",
-            param_hint="--demos",
-        )
     invention = None
     kept = options.kept_predicates(keep, invent)
     if no_simulator and not invent:
@@ -106,7 +101,7 @@ def run_domain(
     planning = options.planning_config(timeout, abstract_plans, planner, samples_per_step, horizon)
     config = RunConfig(
         learner,
-        DEFAULT_DEMOS if demos is None else demos,
+        _demo_count(demos, demonstrations),
         tasks,
         seed,
         planning,
@@ -134,7 +129,7 @@ def run_domain(
     if as_json:
         console.print_json({**result.summary, "out": str(path)})
     else:
-        _describe(result, path, picture, demonstrations)
+        _describe(result, domain, path, picture, demonstrations)
     if result.learned is None:
         console.print_stderr(
             f"error: Learning exceeded its time limit of {learning_timeout:g} s. "
@@ -143,7 +138,18 @@ def run_domain(
         raise typer.Exit(console.FAILED)
 
 
-def _describe(result: RunResult, path: Path, picture: Path | None, recorded: Path | None) -> None:
+def _demo_count(demos: int | None, recorded: Path | None) -> int:
+    if demos is not None and recorded is not None:
+        raise typer.BadParameter(
+            "counts tasks to demonstrate, but --demonstrations gives recorded ones. Leave one of them out.",
+            param_hint="--demos",
+        )
+    return DEFAULT_DEMOS if demos is None else demos
+
+
+def _describe(
+    result: RunResult, domain: str, path: Path, picture: Path | None, recorded: Path | None
+) -> None:
     count, seconds = result.summary["demos"], result.summary["seconds"]["collect"]
     if recorded is None:
         console.print_result(f"Collected {count} demonstrations in {seconds:.2f} s.")
@@ -160,6 +166,7 @@ def _describe(result: RunResult, path: Path, picture: Path | None, recorded: Pat
     console.print_result(f"Report: {path / PAGE_FILE}")
     if picture is not None:
         console.print_result(f"Picture of a solved task: {path / picture}")
+        console.print_result(f"To film a task: needful plan {path} {domain} --task 0 --gif film.gif")
 
 
 def _new_folder(name: str) -> Path:

@@ -32,11 +32,11 @@ def _feature(a: np.ndarray) -> np.ndarray:
 
 
 def _difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.subtract(a[..., 0], b[..., 0])
+    return np.asarray(a[..., 0] - b[..., 0])
 
 
 def _absolute_difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.abs(_difference(a, b))
+    return np.asarray(np.abs(_difference(a, b)))
 
 
 def _distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:

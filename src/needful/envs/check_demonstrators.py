@@ -17,7 +17,7 @@ from needful.core.operators import Operator
 from needful.core.plans import PlanningResult
 from needful.core.state import FeatureDifference, State
 from needful.core.tasks import Task
-from needful.envs.contract import Environment
+from needful.envs.contract import Environment, Split
 from needful.envs.findings import CheckFailure, Finding, Findings
 from needful.errors import NotProvidedError
 from needful.seeding import rng_for
@@ -140,17 +140,24 @@ def _check_parameter_bounds(
                 raise CheckFailure(f"{action} is outside the bounds {controller.low} to {controller.high}")
 
 
-def check_recordings(env: Environment, demonstrations: Demonstrations, findings: Findings) -> None:
+def check_recordings(
+    env: Environment, demonstrations: Demonstrations, seed: int, findings: Findings
+) -> None:
     """Replay recorded demonstrations in the simulator; report the first difference.
 
     Each demonstration is executed from its first state. After each step, the atoms must be those of the
     recording, and the features must equal the recorded ones within the tolerance of the environment.
+
+    A recorded state has no hidden state. If a training task has an equal initial state, the replay
+    therefore starts in this state; `seed` is the seed of these tasks.
     """
     problem = "no recorded demonstration uses it, so no operator will be learned for it"
     remedy = "Record demonstrations that use it, or remove it from the vocabulary."
     used = {action.controller.name for one in demonstrations for action in one.actions}
     _check_use_of_controllers(env, used, problem, remedy, findings)
-    replays = [_Replay(env, number, one) for number, one in enumerate(demonstrations)]
+    tasks = env.tasks(Split.TRAIN, len(demonstrations), seed)
+    starts = [task.initial_state for task in tasks]
+    replays = [_Replay(env, number, one, starts) for number, one in enumerate(demonstrations)]
     found = [finding for finding in (replay.run() for replay in replays) if finding is not None]
     if found:
         first = found[0]
@@ -171,12 +178,18 @@ def check_recordings(env: Environment, demonstrations: Demonstrations, findings:
 
 
 class _Replay:
-    """The replay of one recorded demonstration: the differences and the low-level actions so far."""
+    """The replay of one recorded demonstration: the differences and the low-level actions so far.
 
-    def __init__(self, env: Environment, number: int, demonstration: Demonstration) -> None:
+    `starts` are states of the environment; the replay starts in one of them if it equals the recorded one.
+    """
+
+    def __init__(
+        self, env: Environment, number: int, demonstration: Demonstration, starts: Sequence[State]
+    ) -> None:
         self.env = env
         self.number = number
         self.demonstration = demonstration
+        self.starts = starts
         self.largest: FeatureDifference | None = None
         self.low_level_actions = 0
 
@@ -188,7 +201,8 @@ class _Replay:
             remedy = "Record states, one before the first action and one after each action."
             return Finding("has no states, so it cannot be replayed", location, remedy)
         finding = self._atom_finding(recorded[0], 0, f"{location}, first state", "")
-        state = recorded[0]
+        equal = (one for one in self.starts if one.allclose(recorded[0], self.env.tolerance))
+        state = next(equal, recorded[0])
         for index, action in enumerate(self.demonstration.actions):
             if finding is not None:
                 break

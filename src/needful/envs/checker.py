@@ -78,7 +78,7 @@ def check_environment(
             if demonstrations:
                 remedy = "Correct the environment, or record the demonstrations again."
                 with findings.catch("replaying them", "recorded demonstrations", remedy):
-                    check_recordings(env, demonstrations, findings)
+                    check_recordings(env, demonstrations, seed, findings)
     for note in findings.notes:
         on_note(note)
     return findings.all()

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from needful.approaches.base import Solver
 from needful.core.plans import Outcome, PlanningResult
 from needful.core.tasks import Task
-from needful.demos.collect import OracleDemonstrator, collect_demonstrations
-from needful.envs.contract import Environment
+from needful.demos.collect import collect_demonstrations, make_demonstrator
+from needful.envs.contract import Environment, Split
 from needful.envs.disturbances import Disturbances, FeatureRanges, SimulatedWorld, feature_ranges
-from needful.errors import InvalidInputError
+from needful.errors import InvalidInputError, NotProvidedError
 
 if TYPE_CHECKING:
     from needful.evaluation.records import RunRecord
@@ -90,11 +90,11 @@ class TaskExecution:
 
     @classmethod
     def of(
-        cls, solver: Solver, environment: Environment, config: ExecutionConfig, horizon: int | None
+        cls, solver: Solver, environment: Environment, config: ExecutionConfig, horizon: int | None = None
     ) -> TaskExecution:
         """Return the execution in worlds of an environment; measure the ranges of features if needed.
 
-        The horizon None stands for that of the environment.
+        Without a horizon, the environment's horizon is used.
         """
         ranges = measured_ranges(environment) if config.disturbances.observation_noise else {}
         if ranges and not any(ranges.values()):
@@ -139,9 +139,17 @@ class TaskExecution:
 
 
 def measured_ranges(environment: Environment) -> FeatureRanges:
-    """Return the ranges of features over the states of some demonstrations of the environment."""
-    demonstrator = OracleDemonstrator(environment)
-    collected = collect_demonstrations(environment, demonstrator, RANGE_DEMONSTRATIONS, RANGE_SEED)
+    """Return the ranges of features over the states of some demonstrations of the environment.
+
+    If the environment cannot demonstrate, the initial states of the same training tasks are used.
+    """
+    try:
+        collected = collect_demonstrations(
+            environment, make_demonstrator(environment), RANGE_DEMONSTRATIONS, RANGE_SEED
+        )
+    except NotProvidedError:
+        tasks = environment.tasks(Split.TRAIN, RANGE_DEMONSTRATIONS, RANGE_SEED)
+        return feature_ranges(task.initial_state for task in tasks)
     return feature_ranges(state for one in collected.demonstrations for state in one.states or ())
 
 

@@ -10,7 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from needful.approaches.base import Learned, LearningConfig, Progress, SilentProgress, learning_summary
+from needful.approaches.base import (
+    Learned,
+    LearningConfig,
+    Progress,
+    SilentProgress,
+    Solver,
+    learning_summary,
+)
 from needful.approaches.catalogue import find_approach
 from needful.core.controllers import Execute, GroundController
 from needful.core.demonstrations import Demonstration, Demonstrations
@@ -94,6 +101,11 @@ class RunConfig:
             raise InvalidInputError(
                 "Predicates are invented for operator learners, without other experiments. Use an operator "
                 "learner such as `necessary`, and leave the experiments out."
+            )
+        if self.execution.closed_loop and not approach.acts_closed_loop:
+            raise InvalidInputError(
+                f"{self.learner!r} only plans, so it cannot act closed loop. Use open-loop execution, "
+                "or another learner."
             )
         if self.demos < 1:
             raise InvalidInputError(f"A run needs at least one demonstration, got {self.demos}.")
@@ -200,8 +212,8 @@ def run(
     collect_seconds = time.monotonic() - start
     if folder is not None:
         folder.save_demonstrations(environment.vocabulary, demonstrations)
-    learned, solve, execution, vocabulary = None, not_learned, None, environment.vocabulary
-    horizon = config.planning.horizon
+    learned, horizon, vocabulary = None, config.planning.horizon, environment.vocabulary
+    solve: Solve | TaskExecution = not_learned
     try:
         learned = approach.learn(
             environment.vocabulary,
@@ -209,9 +221,8 @@ def run(
             config.learning(replays, environment.execute, progress, config.practice_tasks(environment)),
         )
         solver = learned.solver(environment, config.planning, config.oracle_samplers)
-        solve, vocabulary = solver.solve, solver.vocabulary
-        if config.execution:
-            execution = TaskExecution.of(solver, environment, config.execution, horizon)
+        solve = make_solve(solver, environment, config.execution, horizon)
+        vocabulary = solver.vocabulary
         learning = learned.summary()
     except LearningTimeoutError as error:
         transitions = sum(map(len, demonstrations))
@@ -221,16 +232,13 @@ def run(
             folder.save_demonstrations(environment.vocabulary, (*demonstrations, *learned.practised))
         learned.save(folder.model, domain=environment.name)
     evaluation = solve_tasks(
-        solve, environment, config.tasks, horizon, identity, folder, progress, execution, vocabulary
+        solve, environment, config.tasks, horizon, identity, folder, progress, vocabulary
     )
     summary = run_summary(
         environment.name,
         {"learner": config.learner, "seed": config.seed, "demos": len(demonstrations), **learning},
         collect_seconds,
-        {
-            **evaluation_summary(evaluation.records),
-            **execution_summary(config.execution, evaluation.records),
-        },
+        evaluation_summary(evaluation.records) | execution_summary(config.execution, evaluation.records),
     )
     if folder is not None:
         folder.save_summary(summary)
@@ -265,27 +273,33 @@ def collect(
 Solve: TypeAlias = Callable[[Task, int], PlanningResult]
 
 
+def make_solve(
+    solver: Solver, environment: Environment, execution: ExecutionConfig, horizon: int | None
+) -> Solve | TaskExecution:
+    """Return the solver's `solve`, or an execution in simulated worlds if a setting is not default."""
+    return TaskExecution.of(solver, environment, execution, horizon) if execution else solver.solve
+
+
 def solve_tasks(
-    solve: Solve,
+    solve: Solve | TaskExecution,
     environment: Environment,
     count: int,
     horizon: int | None,
     identity: RunIdentity,
     folder: RunFolder | None = None,
     progress: Progress | None = None,
-    execution: TaskExecution | None = None,
     vocabulary: Vocabulary | None = None,
 ) -> Evaluation:
     """Solve the first `count` test tasks that are sampled with `identity.seed`; return their evaluation.
 
     If a folder is given, the record and the plan of each task are written there. `vocabulary` is that of
-    the plans, by default the environment's. `execution` is described in `evaluate`.
+    the plans, by default the environment's.
     """
     report = (progress or SilentProgress()).stage("Solving unseen tasks", count)
     tasks = environment.tasks(Split.TEST, count, identity.seed)
     records: list[RunRecord] = []
     example = None
-    for one, result in evaluate(solve, environment, tasks, horizon, identity, execution):
+    for one, result in evaluate(solve, environment, tasks, horizon, identity):
         records.append(one)
         task = tasks[one.task]
         if folder is not None:
@@ -299,36 +313,24 @@ def solve_tasks(
 
 
 def evaluate(
-    solve: Solve,
+    solve: Solve | TaskExecution,
     environment: Environment,
     tasks: Sequence[Task],
     horizon: int | None,
     identity: RunIdentity,
-    execution: TaskExecution | None = None,
 ) -> Iterator[tuple[RunRecord, PlanningResult]]:
     """Solve each task and execute its plan; yield the record of the task and the planning result.
 
     A plan that needs more than `horizon` low-level actions counts as failed. None stands for the
-    environment's horizon. If `execution` is given, it solves the tasks in simulated worlds, instead of
-    `solve`.
+    environment's horizon. A `TaskExecution` solves the tasks in simulated worlds and has its own horizon.
     """
     for index, task in enumerate(tasks):
         start = time.monotonic()
         seed = planning_seed(identity.seed, identity.domain, index)
-        if execution is not None:
-            trial = execution.run(task, seed)
-            yield (
-                make_record(
-                    identity,
-                    index,
-                    trial.result,
-                    trial.outcome,
-                    trial.seconds,
-                    len(task.objects),
-                    trial.execution,
-                ),
-                trial.result,
-            )
+        if isinstance(solve, TaskExecution):
+            trial = solve.run(task, seed)
+            numbers = (trial.outcome, trial.seconds, len(task.objects), trial.execution)
+            yield make_record(identity, index, trial.result, *numbers), trial.result
             continue
         result = solve(task, seed)
         seconds = time.monotonic() - start

@@ -42,6 +42,8 @@ MANY = 0.25
 # A predicate is not negated if more than this share of the steps that make one of its atoms false also make
 # another of its atoms true.
 MAX_REPLACED = 0.5
+# A change that occurs in at most this share of a controller's uses is only a side effect.
+SIDE = 0.25
 # The number of transitions of an operator that are searched for other groundings. If none has any, the
 # demonstrator had no choice, and the operator's other transitions are not examined.
 SCREENING_TRANSITIONS = 16
@@ -294,17 +296,27 @@ def opportunities_of(fitted: FittedOperator, problem: LearningProblem) -> Opport
     return Opportunities(fitted, [one for one in problem.demonstrations if one.index in used])
 
 
-def avoidable_predicates(hypothesis: Hypothesis, problem: LearningProblem) -> list[Predicate]:
-    """Return the predicates that no step makes true, and that neither a goal nor a precondition needs."""
+def avoidable_predicates(
+    hypothesis: Hypothesis, problem: LearningProblem, negated: Set[str] = frozenset()
+) -> list[Predicate]:
+    """Return the predicates that steps hardly ever make true, and that no goal or precondition needs.
+
+    The predicates with the names in `negated` are returned in any case.
+    """
     known: dict[str, Predicate] = {}
     excluded = {atom.predicate.name for one in hypothesis.fitted for atom in one.operator.preconditions}
+    uses, adding = Counter[str](), Counter[tuple[str, str]]()
     for demonstration in problem.demonstrations:
-        table, changed = demonstration.table, demonstration.goal
+        table = demonstration.table
         for transition in demonstration.transitions:
-            changed |= transition.added
-        excluded |= {table.atoms[atom].predicate.name for atom in bits(changed)}
+            controller = transition.controller.name
+            uses[controller] += 1
+            added = {table.atoms[atom].predicate.name for atom in bits(transition.added)}
+            adding.update((controller, name) for name in added)
+        excluded |= {table.atoms[atom].predicate.name for atom in bits(demonstration.goal)}
         known |= {atom.predicate.name: atom.predicate for atom in table.atoms}
-    return [predicate for name, predicate in sorted(known.items()) if name not in excluded]
+    excluded |= {name for (controller, name), count in adding.items() if count > SIDE * uses[controller]}
+    return [predicate for name, predicate in sorted(known.items()) if name not in excluded - negated]
 
 
 def forbid_avoided_atoms(

@@ -8,7 +8,8 @@ and plans go through blocked rooms. The method has four steps:
 2. If there are such predicates, learn again with a complement predicate `not P` for each of them; see
    `complements`. Steps that make P false then have a purpose. Remove complements without evidence from the
    preconditions. Use the new operators only if they explain the demonstrations better; see `_is_better`.
-3. Add negative preconditions for atoms that the demonstrator always avoided, if no step makes them true.
+3. Add negative preconditions for atoms that the demonstrator always avoided, if steps hardly ever make
+   them true.
 4. Translate complements into negative preconditions.
 """
 
@@ -110,17 +111,18 @@ def negative_preconditions(demonstrations: Sequence[Demonstration], learn: Learn
     """
     ordinary = learn(demonstrations)
     hypothesis, problem = ordinary.climb.hypothesis, ordinary.problem
-    negated = ordinary.user_names(predicates_to_negate(hypothesis, problem))
-    rejected = ordinary.user_names(rejected_predicates(hypothesis, problem))
-    complements = find_complements(negated | rejected, demonstrations)
+    negated = predicates_to_negate(hypothesis, problem)
+    informative = rejected_predicates(hypothesis, problem)
+    rejected = ordinary.user_names(informative)
+    complements = find_complements(ordinary.user_names(negated) | rejected, demonstrations)
     if complements:
         try:
             learned = _learn_with_complements(demonstrations, complements, rejected, ordinary, learn)
         except LearningTimeoutError:
             # If the time limit has passed, the next line raises the error again. Otherwise the limit of
-            # checks was reached, and the ordinary operators are returned.
+            # checks was reached, and only ordinary operators get negative preconditions.
             problem.deadline.check()
-            learned = None
+            return _with_avoided_atoms(ordinary, negated=negated | informative).evaluate()
         if learned is not None:
             return learned
     return _with_avoided_atoms(ordinary).evaluate()
@@ -149,7 +151,7 @@ def _learn_with_complements(
     informative = {canonical[name] for name in rejected if name in canonical}
     supported = _with_evidence(found, names, informative)
     explaining = {one for one, name in names.items() if name in informative}
-    if not _is_better(supported, found.problem, ordinary, explaining):
+    if not _is_better(supported, found.problem, ordinary, names.keys(), explaining):
         return None
     learned = _with_avoided_atoms(found.with_hypothesis(supported), names).evaluate()
     return translate_complements(learned, complements, demonstrations)
@@ -236,15 +238,18 @@ def _excludes_false_claims(one: Operator, other: Operator, problem: LearningProb
     return problem.validity.count([one]) < problem.validity.count([other])
 
 
-def _with_avoided_atoms(found: LearningResult, complements: Container[str] = ()) -> LearningResult:
+def _with_avoided_atoms(
+    found: LearningResult, complements: Container[str] = (), negated: Set[str] = frozenset()
+) -> LearningResult:
     """Add negative preconditions for avoided atoms, unless more transitions are then uncovered.
 
     An atom is avoided if it held in many states in which the operator was applicable, but never where the
     operator was used. `complements` contains the canonical names of complements, which get no negative
-    preconditions.
+    preconditions, and `negated` those of further predicates that may be avoided.
     """
     hypothesis, problem = found.climb.hypothesis, found.problem
-    avoidable = [one for one in avoidable_predicates(hypothesis, problem) if one.name not in complements]
+    avoidable = avoidable_predicates(hypothesis, problem, negated)
+    avoidable = [one for one in avoidable if one.name not in complements]
     if not avoidable:
         return found
     operators = [forbid_avoided_atoms(one, avoidable, problem) for one in hypothesis.fitted]
@@ -258,18 +263,38 @@ def _with_avoided_atoms(found: LearningResult, complements: Container[str] = ())
     )
 
 
+def _claims_about_others(
+    operators: Sequence[Operator], problem: LearningProblem, complements: Set[str]
+) -> int:
+    """Return the number of false claims, without those that a complement `not P` stays true.
+
+    If such a claim is false, P became true. Operators without complements make no claim about this.
+    """
+    total = 0
+    for number, claims in problem.validity.by_transition(operators).items():
+        transition = problem.transitions.by_number[number]
+        kept = transition.before & transition.table.with_predicates(complements)
+        total += claims._replace(known=claims.known & ~kept).count()
+    return total
+
+
 def _is_better(
-    found: Hypothesis, problem: LearningProblem, ordinary: LearningResult, informative: Set[str]
+    found: Hypothesis,
+    problem: LearningProblem,
+    ordinary: LearningResult,
+    complements: Set[str],
+    informative: Set[str],
 ) -> bool:
     """Return whether operators with complements explain the demonstrations better than those without.
 
-    Uncovered transitions, redundant steps (see `redundant_steps`) and false claims must not increase. In
-    addition, redundant steps or false claims must decrease, or a precondition must be in `informative`: the
-    complements that explain why the demonstrator did not choose other objects.
+    `complements` contains the names of the complements. Uncovered transitions, redundant steps (see
+    `redundant_steps`) and false claims about other predicates must not increase. In addition, redundant
+    steps or false claims must decrease, or a precondition must be in `informative`: the complements that
+    explain why the demonstrator did not choose other objects.
     """
     new, old = found.coverage, ordinary.climb.hypothesis.coverage
     redundant, old_redundant = count_redundant_steps(new), count_redundant_steps(old)
-    claims = problem.validity.count(new.operators)
+    claims = _claims_about_others(new.operators, problem, complements)
     old_claims = ordinary.problem.validity.count(old.operators)
     if new.uncovered > old.uncovered or redundant > old_redundant or claims > old_claims:
         return False

@@ -34,12 +34,14 @@ from needful.core.tasks import Task
 from needful.errors import InvalidInputError, check_at_least_one
 from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.budget import Budget, Clock
-from needful.planning.refinement import Refinement, RefinementLimits, refine
+from needful.planning.refinement import Refinement, RefinementLimits, ResumableRefinement
 from needful.seeding import rng_for, seed_for
 
-# The share of the remaining planning time that an attempt to repair a plan may take. The rest is kept for
-# planning from scratch.
-REFINEMENT_SHARE = 0.25
+# The limits of an attempt to repair a plan; they keep time for planning from scratch.
+# Each step may draw this many times `samples_per_step` samples on average.
+REPAIR_ROUNDS = 2
+# The share of the remaining planning time.
+REPAIR_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,11 +301,14 @@ class _Episode:
 
     def _refine(self, steps: AbstractPlan, subgoals: Sequence[AbstractState], state: State) -> Refinement:
         started, planning = self.clock(), self.config.planning
-        budget = Budget.seconds(REFINEMENT_SHARE * self._seconds_left(), clock=self.clock)
+        budget = Budget.seconds(REPAIR_SHARE * self._seconds_left(), clock=self.clock)
         limits = RefinementLimits(planning.samples_per_step, self._low_level_actions_left(), budget)
         rng = rng_for(self.seed, "agent refinement", self.refinements)
         self.refinements += 1
-        found = refine(steps, subgoals, state, self.agent.model.samplers, self.agent.execute, limits, rng)
+        agent = self.agent
+        found = ResumableRefinement(
+            steps, subgoals, state, agent.model.samplers, agent.execute, limits, rng
+        ).resume(max_work=REPAIR_ROUNDS * planning.samples_per_step * len(steps))
         self.statistics.samples += found.samples
         self.statistics.seconds_refinement += self.clock() - started
         return found

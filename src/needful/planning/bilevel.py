@@ -32,10 +32,10 @@ from needful.planning.planners import default_planner
 from needful.planning.refinement import Refinement, RefinementLimits, ResumableRefinement
 from needful.seeding import rng_for, seed_for
 
-# In the first round of refinement, each step of an abstract plan may draw this many times `samples_per_step`
-# samples on average. Each further round allows twice as many. The last round ends planning.
+# In the first round of refinement, an abstract plan gets this many times `samples_per_step` tries for each
+# of its steps. Each further round allows twice as many. After the last round, the task counts as failed.
 FIRST_ROUND = 2
-MAX_ROUNDS = 5
+MAX_ROUNDS = 4
 
 # A function that takes an abstract plan, the initial abstract state and the goal. It returns the plan's
 # subgoals: the atoms that must hold before the plan, and for each step the atoms that must hold after it.
@@ -218,22 +218,22 @@ class _Attempt:
     deepest: PlanningResult | None = None
 
     def run(self) -> PlanningResult:
-        """Refine abstract plans until one succeeds; else return the result that failed at the latest step."""
+        """Refine abstract plans until one succeeds, or return the result that failed at the latest step."""
         result = self._run_rounds()
         return replace(result, suspects=tuple(self.suspicions.suspects.values()))
 
     def _run_rounds(self) -> PlanningResult:
         """Refine in rounds, so that a plan that is hard to refine does not take the time of the others.
 
-        In the first round, each plan may draw `FIRST_ROUND` times `samples_per_step` samples per step. In
-        each further round, the plans that were interrupted may draw twice as many as in the round before.
+        In the first round, a plan gets `FIRST_ROUND` times `samples_per_step` tries for each of its steps.
+        In each further round, the plans that were interrupted get twice as many as in the round before.
         """
         interrupted: list[_PlanAttempt] = []
         for number in range(MAX_ROUNDS):
             waiting, interrupted = interrupted, []
             for attempt in itertools.chain(waiting, self._new_plans()):
-                max_work = (FIRST_ROUND << number) * self.config.samples_per_step * len(attempt.steps)
-                result, refinement = self._refine(attempt, max_work)
+                max_tries = (FIRST_ROUND << number) * self.config.samples_per_step * len(attempt.steps)
+                result, refinement = self._refine(attempt, max_tries)
                 if refinement.failure is None:
                     return result
                 self.deepest = _deeper(self.deepest, result)
@@ -271,9 +271,9 @@ class _Attempt:
         )
         return _PlanAttempt(steps, abstract_plan, subgoals, refinement)
 
-    def _refine(self, attempt: _PlanAttempt, max_work: int) -> tuple[PlanningResult, Refinement]:
+    def _refine(self, attempt: _PlanAttempt, max_tries: int) -> tuple[PlanningResult, Refinement]:
         started = self.budget.clock()
-        refinement = attempt.refinement.resume(max_work)
+        refinement = attempt.refinement.resume(max_tries)
         self.statistics.seconds_refinement += self.budget.clock() - started
         self.statistics.samples += refinement.samples - attempt.samples
         attempt.samples = refinement.samples

@@ -4,9 +4,9 @@ Every ground operator costs 1 at first. A step misses its subgoal if its control
 does not hold afterwards. If no try of a step reached the subgoal, its ground operator is a suspect and
 becomes dearer for the rest of the task, so the next abstract plan avoids it if it can:
 
-- The surcharge is `SURCHARGE` if all tries missed a common atom, and 1 if they did not. It doubles each time
-  the ground operator is suspected again. So a plan that avoids the step is found soon, however long it is,
-  and a step that no plan can avoid does not make the search much harder at once.
+- The surcharge is `SURCHARGE` if all tries missed a common atom, and 1 if they did not. It doubles each
+  time the ground operator is suspected again. So a plan that avoids the step is found soon, however long it
+  is, and a step that no plan can avoid does not make the search much harder at once.
 - Several groundings of an operator may miss the same add effect although no grounding ever reached its
   subgoal. Then the operator itself is doubtful, and each grounding, tried or not, costs 1 more for every
   such grounding after the first.
@@ -74,6 +74,9 @@ class OperatorCosts:
         for step, surcharge in self.ground:
             costs[step] += surcharge
         return costs
+
+
+UNIT_COSTS = OperatorCosts()
 
 
 @dataclass(slots=True)

@@ -25,7 +25,7 @@ from needful.core.operators import DeletePattern, GroundOperator, Operator
 from needful.core.plans import AbstractPlan
 from needful.core.tasks import AbstractTask
 from needful.planning.budget import Budget
-from needful.planning.costs import OperatorCosts
+from needful.planning.costs import UNIT_COSTS, OperatorCosts
 
 # The maximum number of atoms. For the atom with number n, an integer of n + 1 bits is stored (2 ** n).
 # Memory is therefore quadratic in the number of atoms: about 1 GB at this limit.
@@ -99,7 +99,7 @@ class GroundProblem:
     ground_operators: tuple[EncodedOperator, ...]
     pattern_masks: tuple[int, ...]
     failures: tuple[tuple[int, int], ...] = ()
-    costs: OperatorCosts = OperatorCosts()
+    costs: OperatorCosts = UNIT_COSTS
     tried: tuple[tuple[int, ...], ...] = ()
 
     def __repr__(self) -> str:

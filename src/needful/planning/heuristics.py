@@ -7,13 +7,13 @@ change the plans of the problem, so LM-cut stays admissible.
 LM-cut (Helmert and Domshlak, ICAPS 2009) repeatedly computes a cut of the justification graph. A cut is a
 landmark: a set of operators such that every plan uses at least one of them. The cost of a landmark is the
 least cost of its operators. It is subtracted from the cost of each of them, so the sum of the landmarks'
-costs is an admissible estimate. If all operators cost 1, the landmarks are disjoint. The supporter of an operator is
-its precondition with the greatest h-max value; among equal values, the one with the lowest number. The
-landmarks therefore depend on the state alone, not on the order of computation.
+costs is an admissible estimate. If all operators cost 1, the landmarks are disjoint. The supporter of an
+operator is its precondition with the greatest h-max value; among equal values, the one with the lowest
+number. The landmarks therefore depend on the state alone, not on the order of computation.
 
-FF estimates a state by the cost of a relaxed plan, which ignores delete effects. To achieve an atom with an
-operator costs as much as the operator and all its preconditions. The achiever of an atom is the operator with
-the least sum of these costs; ties go to the lowest number. The cost of an atom is this sum, or 0 if the atom
+FF estimates a state by the cost of a relaxed plan, which ignores delete effects. To achieve an atom with
+an operator costs as much as the operator and all its preconditions. The achiever of an atom is the operator
+with the least sum of these costs; ties go to the lowest number. The cost of an atom is this sum, or 0 if it
 holds in the state. The relaxed plan consists of the achievers of the goal atoms, the achievers of these
 operators' preconditions, and so on (Keyder and Geffner, ECAI 2008, after Hoffmann and Nebel, JAIR 2001).
 The preferred operators are the operators of the relaxed plan that are applicable in the state.

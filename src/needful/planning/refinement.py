@@ -142,17 +142,16 @@ class ResumableRefinement:
         self._samples = 0
         self._misses = StepMisses()
 
-    def resume(self, max_work: int | None = None) -> Refinement:
+    def resume(self, max_tries: int | None = None) -> Refinement:
         """Continue; return the refined plan, or the failed attempt that got furthest.
 
-        Work is the number of drawn parameters; a try without parameters counts as one. If `max_work` is
-        reached after a failed try, the search is interrupted. The next call resumes it, and the result does
-        not depend on the interruptions.
+        If a try fails and this call has made `max_tries` tries, the search is interrupted. The next call
+        resumes it, and the actions that it finds do not depend on interruptions.
         """
         steps, limits, trace = self._steps, self._limits, self._trace
         if len(steps) > limits.horizon:  # every step takes at least one low-level action
             return Refinement((), tuple(trace.states), steps[limits.horizon].beyond_horizon())
-        work = 0
+        tries = 0
         while len(trace.actions) < len(steps):
             index = len(trace.actions)
             step = steps[index]
@@ -161,7 +160,7 @@ class ResumableRefinement:
             self._tries[index] += 1
             action, draws, rejected = step.draw(trace.states[-1], self._tried_parameters[index], self._rng)
             self._samples += draws
-            work += max(1, draws)
+            tries += 1
             if action is None:
                 failure = step.not_initiable(trace.states[-1], rejected)
             else:
@@ -174,9 +173,7 @@ class ResumableRefinement:
                     self._misses.reach(index)
                     continue
                 if execution.offending:
-                    return self._result(
-                        replace(trace.to_refinement(reason), offending=execution.offending)
-                    )
+                    return self._result(replace(trace.to_refinement(reason), offending=execution.offending))
                 failure = reason
             if limits.budget.expired():  # ignore this failure: lack of time may have caused it
                 continue
@@ -184,7 +181,7 @@ class ResumableRefinement:
             self._deepest = _deeper(self._deepest, trace.to_refinement(failure))
             if not self._backtrack(index):
                 return self._result(self._deepest)
-            if max_work is not None and work >= max_work:
+            if max_tries is not None and tries >= max_tries:
                 return self._result(replace(self._deepest, complete=False))
         return self._result(trace.to_refinement(None))
 

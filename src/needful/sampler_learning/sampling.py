@@ -5,8 +5,6 @@ movement is close to the position of the object to reach. Such a feature is call
 The sampler predicts the offset, which is the parameter minus its anchor: θ − v[anchor] for the input
 vector v. Offsets vary less than parameters, and they also apply to objects that were not in the
 demonstrations.
-
-This module uses numpy alone, so that planning does not import torch.
 """
 
 from __future__ import annotations

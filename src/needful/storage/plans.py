@@ -127,7 +127,9 @@ def record_plan(number: int, task: Task, result: PlanningResult, outcome: str) -
         if failure is None
         else RecordedFailure(failure.step, failure.outcome.value, failure.missing, failure.detail),
         suspects=tuple(
-            RecordedSuspect(PlanStep(one.operator.operator.name, one.operator.objects), one.missing, one.tries)
+            RecordedSuspect(
+                PlanStep(one.operator.operator.name, one.operator.objects), one.missing, one.tries
+            )
             for one in result.suspects
         ),
     )

@@ -128,6 +128,22 @@ def test_an_unknown_state_is_an_error_with_a_remedy() -> None:
         environment.execute(state, WAIT(environment.puck))
 
 
+@pytest.mark.parametrize("returned", [None, 0, 2.5])
+def test_a_run_must_return_its_number_of_steps(returned: object) -> None:
+    class Forgetful(SlidingPuck):
+        def run(self, action):
+            return returned
+
+    environment = Forgetful()
+    with pytest.raises(InvalidInputError, match=r"Return the number of low-level actions, at least 1"):
+        environment.simulate(environment.initial_state(1.0), WAIT(environment.puck))
+
+
+def test_a_start_must_be_hashable() -> None:
+    with pytest.raises(InvalidInputError, match=r"\[1.0\].*not hashable.*tuple"):
+        SlidingPuck().initial_state([1.0])
+
+
 def test_start_of_sets_up_a_state_from_its_features() -> None:
     class Recorded(SlidingPuck):
         def start_of(self, state):

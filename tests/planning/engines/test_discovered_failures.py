@@ -109,7 +109,9 @@ def test_each_offending_object_has_an_atom_of_its_own() -> None:
 def test_walking_past_the_object_is_no_remedy() -> None:
     """An operator that mentions the jar but changes only atoms of the robot does not deal with it."""
     base = toy_problem(balls=1, jars=1)
-    robot, jar = (next(v for o in base.operators for v in o.parameters if v.type == t) for t in (ROBOT, JAR))
+    robot, jar = (
+        next(v for o in base.operators for v in o.parameters if v.type == t) for t in (ROBOT, JAR)
+    )
     look = toy_world.operator(Controller("LookAt", (ROBOT, JAR)), (robot, jar), adds=[ALERT.lifted(robot)])
     problem = replace(base, operators=(*base.operators, look)).grounded()
     drop = index_of(problem, "Drop(robot, ball0, jar0)")

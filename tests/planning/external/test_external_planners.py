@@ -19,6 +19,7 @@ from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
 from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.budget import Budget
+from needful.planning.costs import OperatorCosts
 from needful.planning.engines.a_star import AStar
 from needful.planning.engines.python_planner import PythonPlanner, with_failure
 from needful.planning.grounding import GroundProblem
@@ -92,6 +93,26 @@ def test_discovered_failures_are_respected(problem: Problem, data: st.DataObject
     if best:
         blamed = data.draw(st.sampled_from(compact.objects))
         check(problem, with_failure(compact, data.draw(st.sampled_from(best)), [blamed]))
+
+
+@settings(max_examples=40)
+@given(problems(), st.data())
+def test_costs_of_operators_are_respected(problem: Problem, data: st.DataObject) -> None:
+    compact = problem.grounded()
+    best = next(AStar()(compact, 0, Budget.unlimited(), SearchStatistics()), None)
+    if not best:
+        return
+    dear = sorted(data.draw(st.sets(st.sampled_from(best), min_size=1)))
+    compact = replace(compact, costs=OperatorCosts(tuple((step, 5) for step in dear)), tried=(best,))
+    costs = compact.step_costs()
+    cheapest = next(AStar()(compact, 0, Budget.unlimited(), SearchStatistics()))
+    for name in ("optimal", "k-star"):
+        plans, _ = plans_of(installed()[name], compact)
+        assert best not in plans
+        found = [sum(costs[step] for step in steps) for steps in plans]
+        assert all(cost >= sum(costs[step] for step in cheapest) for cost in found)
+        if cheapest != best and name == "k-star":
+            assert found[0] == sum(costs[step] for step in cheapest)
 
 
 @settings(max_examples=60)

@@ -180,6 +180,11 @@ class SnapshotEnvironment(Environment):
 
     def initial_state(self, start: Any) -> State:
         """Return the state in which the simulator is after `reset(start)`."""
+        if not _hashable(start):
+            raise InvalidInputError(
+                f"The start {start!r} of the environment {self.name!r} is not hashable. Pass a number, a "
+                "string, or a tuple of these."
+            )
         history = History(self.name, start)
         self._go_to(history)
         return SnapshotState(self.observe(), history)
@@ -247,6 +252,11 @@ class SnapshotEnvironment(Environment):
         """Run an action at the end of a history and save a snapshot; return the number of steps."""
         self._session.live.history = None  # unknown while the action runs, and if it fails
         steps = self.run(action)
+        if not isinstance(steps, int) or steps < 1:
+            raise InvalidInputError(
+                f"`run` of the environment {self.name!r} returned {steps!r} for {action}. Return the number "
+                "of low-level actions, at least 1, or raise EnvironmentFailure if the action is not possible."
+            )
         self._arrive(history.after(action))
         return steps
 
@@ -279,6 +289,14 @@ class SnapshotEnvironment(Environment):
             f"result: {detail}. Make `reset` and `run` deterministic, increase `tolerance`, or increase "
             "`cache_size`."
         )
+
+
+def _hashable(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from needful.core.plans import AbstractPlan, Outcome, SearchStatistics
 from needful.core.tasks import AbstractTask
 from needful.errors import InvalidInputError
 from needful.planning.budget import Budget
-from needful.planning.costs import OperatorCosts
+from needful.planning.costs import UNIT_COSTS, OperatorCosts
 from needful.planning.engines.a_star import AStar
 from needful.planning.engines.greedy import Greedy
 from needful.planning.engines.python_planner import check_steps, failures_at
@@ -111,7 +111,7 @@ class NativeProblem:
     grounded: _engine.Problem
     portfolio: Portfolio
     failures: tuple[tuple[int, int], ...] = ()
-    costs: OperatorCosts = OperatorCosts()
+    costs: OperatorCosts = UNIT_COSTS
     tried: tuple[tuple[int, ...], ...] = ()
 
     def __repr__(self) -> str:

@@ -101,9 +101,9 @@ class _ProgramResult:
 class ExternalPlans:
     """The plans of one run of a program; see `PlanStream`.
 
-    Plans that continue after they reach the goal are left out, and so are plans that were tried before. After the last plan, `end_reason` stays None
-    if it is unknown whether there are more plans. The budget's limit on nodes is checked only before the
-    program starts; the program has a memory limit instead.
+    Plans that continue after they reach the goal are left out, and so are plans that were tried before.
+    After the last plan, `end_reason` stays None if it is unknown whether there are more plans. The budget's
+    limit on nodes is checked only before the program starts; the program has a memory limit instead.
     """
 
     def __init__(

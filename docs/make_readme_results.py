@@ -1,0 +1,89 @@
+"""Update the table of success rates in README.md and draw docs/images/success.svg, both from results/.
+
+Usage: python docs/make_readme_results.py
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from needful.envs.drawing import palette
+from needful.reports.figures.canvas import render_files
+from needful.reports.paper_tables import fill_table
+from needful.reports.runs import group_runs
+from needful.reports.table import Cell, Table
+from needful.storage.outputs import write_bytes, write_text
+from needful.sweeps.results import read_results
+
+ROOT = Path(__file__).parents[1]
+MARKED_TABLE = re.compile(r"(<!-- success rates from results/ -->\n).*?(<!-- -->)", re.DOTALL)
+OURS = "Necessary"
+
+
+def success_table() -> Table:
+    """Return the table of success rates from the records in results/."""
+    return fill_table("main", group_runs(read_results(ROOT / "results").results))
+
+
+def table_of_means(table: Table) -> str:
+    """Return a Markdown table with one line per domain; an entry is the mean here / the published mean."""
+    lines = [("Domain", *table.columns), (":---", *("---:" for _ in table.columns))]
+    lines += [(row.title, *map(_entry, row.cells)) for row in table.rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _entry(cell: Cell) -> str:
+    here, published = (
+        "–" if found is None else f"{found.mean:.0f}" for found in (cell.measured, cell.published)
+    )
+    return f"{f'**{here}**' if cell.best else here} / {published}"
+
+
+def readme_with_table(readme: str, table: str) -> str:
+    """Return the README with a table between its two markers."""
+    changed, count = MARKED_TABLE.subn(lambda found: f"{found[1]}\n{table}\n\n{found[2]}", readme)
+    if count != 1:
+        raise SystemExit(f"README.md must have the markers around the table once; found {count} pairs.")
+    return changed
+
+
+def draw_chart(table: Table) -> Figure:
+    """Draw, for each domain, the success here, the published success, and that of the other methods here."""
+    figure = Figure(figsize=(8.0, 3.1), facecolor=palette.WHITE)
+    axes = figure.add_axes((0.07, 0.27, 0.91, 0.6))
+    for position, row in enumerate(table.rows):
+        cells = dict(zip(table.columns, row.cells, strict=True))
+        ours = cells.pop(OURS)
+        for offset, found, colour in (
+            (-0.2, ours.measured, palette.BLUE),
+            (0.2, ours.published, palette.CYAN),
+        ):
+            if found is not None:
+                axes.bar(position + offset, found.mean, 0.38, yerr=found.spread, color=colour, ecolor=palette.GREY)
+        axes.scatter(*zip(*_others(position - 0.2, cells), strict=True), s=14, color=palette.ORANGE, zorder=3)
+    axes.set(ylim=(0, 105), ylabel="tasks solved (%)", xlim=(-0.6, len(table.rows) - 0.4))
+    titles = [row.title.replace(" ", "\n") for row in table.rows]
+    axes.set_xticks(range(len(titles)), titles, fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+    handles = [
+        axes.bar(0, 0, color=palette.BLUE, label="needful"),
+        axes.bar(0, 0, color=palette.CYAN, label="paper, its method"),
+        axes.scatter([], [], s=14, color=palette.ORANGE, label="other methods, run here"),
+    ]
+    figure.legend(handles=handles, loc="upper center", ncols=3, frameon=False, fontsize=9)
+    return figure
+
+
+def _others(x: float, cells: dict[str, Cell]) -> Iterator[tuple[float, float]]:
+    yield from ((x, cell.measured.mean) for cell in cells.values() if cell.measured is not None)
+
+
+if __name__ == "__main__":
+    rates = success_table()
+    readme = ROOT / "README.md"
+    write_text(readme, readme_with_table(readme.read_text("utf-8"), table_of_means(rates)))
+    write_bytes(ROOT / "docs" / "images" / "success.svg", render_files(draw_chart(rates)).svg)
