@@ -32,6 +32,9 @@ from needful.sampler_learning.datasets import SamplerExamples, sampler_examples
 from needful.sampler_learning.sampling import anchor_values, input_vector
 from needful.seeding import rng_for
 
+# A failed step counts as much as this share of a task.
+FAILED_STEP = 0.25
+
 
 @dataclass(frozen=True, slots=True)
 class ReplaySampler:
@@ -52,14 +55,31 @@ class Trials:
     """The results of experiments.
 
     Attributes:
-        solved: the indices of the tasks that the first plan solved.
+        progress: for each task, the share of the first plan's steps before the first one that failed; 0 if
+            there is no plan.
         true: for each operator's name, uses in which its effects came true.
         false: for each operator's name, uses in which they did not.
     """
 
-    solved: frozenset[int]
+    progress: tuple[float, ...]
     true: Mapping[str, Sequence[Use]]
     false: Mapping[str, Sequence[Use]]
+
+    @property
+    def solved(self) -> int:
+        """The number of tasks that the first plan solved."""
+        return sum(share == 1.0 for share in self.progress)
+
+    @property
+    def score(self) -> float:
+        """The total progress, minus a part of a task for each failed step."""
+        return sum(self.progress) - FAILED_STEP * sum(map(len, self.false.values()))
+
+    def better_than(self, other: Trials, least: float) -> bool:
+        """Return whether more tasks were solved, or as many with a score that is higher by `least`."""
+        if self.solved != other.solved:
+            return self.solved > other.solved
+        return self.score >= other.score + least
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +118,14 @@ class Simulator:
         operators = [one.operator for one in data]
         true: dict[str, list[Use]] = defaultdict(list)
         false: dict[str, list[Use]] = defaultdict(list)
-        solved = set()
+        progress = []
         for index, task in enumerate(self.tasks):
             initial = abstract(task.initial_state, predicates)
             budget = Budget(float("inf"), self.max_nodes, max_ground_operators=MAX_GROUND_OPERATORS)
             abstract_task = AbstractTask(task.objects, initial, task.goal)
             plan = next(generate_abstract_plans(operators, abstract_task, self.planner, budget), None)
-            if plan is not None and self._follow(plan, task, samplers, index, true, false):
-                solved.add(index)
-        return Trials(frozenset(solved), true, false)
+            progress.append(0.0 if plan is None else self._follow(plan, task, samplers, index, true, false))
+        return Trials(tuple(progress), true, false)
 
     def _follow(
         self,
@@ -116,9 +135,9 @@ class Simulator:
         index: int,
         true: dict[str, list[Use]],
         false: dict[str, list[Use]],
-    ) -> bool:
-        """Execute a plan as far as possible; record true and false uses; return whether it succeeded."""
-        state, strict = task.initial_state, True
+    ) -> float:
+        """Execute a plan as far as possible; record true and false uses; return the share of true steps."""
+        state, reached, strict = task.initial_state, 0, True
         subgoals = necessary_atoms(plan, task.goal)
         rng = rng_for(self.seed, "experiments", index)
         for step, subgoal in zip(plan, subgoals[1:], strict=True):
@@ -126,16 +145,17 @@ class Simulator:
             name = step.operator.name
             use = Use(state, step.objects)
             effects = step.add_effects & subgoal
-            failed = after is None or bool(missing & effects)
-            if failed:
-                false[name].append(use)
-            else:
+            if after is not None and not missing & effects:
                 true[name].append(use)
+            elif all(atom.holds(state) for atom in step.preconditions):
+                # Otherwise the step failed because an earlier one did.
+                false[name].append(use)
             if after is None or any(atom.predicate.definition is None for atom in missing):
-                return False
+                break
             strict = strict and not missing
+            reached += strict
             state = after
-        return strict
+        return reached / len(plan) if plan else 1.0
 
     def _best_sample(
         self,

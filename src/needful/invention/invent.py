@@ -256,7 +256,7 @@ def _invented(
     return InventedPredicate(
         defined_predicate(definition, name),
         proposal.controller,
-        proposal.count,
+        len(proposal.which),
         in_simulator,
         () if moved else proposal.alternatives,
     )

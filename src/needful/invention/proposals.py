@@ -40,14 +40,17 @@ class Proposal:
         definition: holds in all true uses.
         controller: the name of the operator's controller.
         excluded: the total weight of the false uses in which the definition does not hold.
-        count: the number of these false uses.
+        which: the indices of these false uses.
+        margin: the distance between the true uses and the nearest excluded one, relative to the range of
+            the values of all uses.
         alternatives: other definitions that hold in the same demonstrated states.
     """
 
     definition: Definition
     controller: str
     excluded: float
-    count: int
+    which: tuple[int, ...]
+    margin: float
     alternatives: tuple[Definition, ...] = ()
 
     @property
@@ -82,12 +85,15 @@ def propose(
                 nearest = np.min((sign * negative)[outside])
                 if not np.isfinite(limit) or not np.isfinite(nearest):
                     continue
+                values = np.concatenate([positive, negative])
+                spread = np.ptp(values[np.isfinite(values)])
                 bound = sign * between(limit, nearest)
                 yield Proposal(
                     Definition(expression, compare, float(bound)),
                     operator.controller.name,
                     float(weights[outside].sum()),
-                    int(outside.sum()),
+                    tuple(np.flatnonzero(outside).tolist()),
+                    float((nearest - limit) / spread),
                 )
 
 

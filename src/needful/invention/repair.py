@@ -6,7 +6,7 @@ operator asks for a stricter bound or a further predicate, a true use outside a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from needful.core.atoms import Predicate
@@ -16,6 +16,13 @@ from needful.invention.experiments import Simulator, Trials
 from needful.invention.proposals import Proposal, Use, UseFeatures, between, propose
 from needful.invention.search import Scored, Scorer, true_uses
 
+# If a change does not solve more tasks, it must increase the score by this number of tasks.
+MIN_IMPROVEMENT = 0.25
+# A predicate is proposed if it excludes at least this number of failed uses: one may be an accident.
+MIN_EXCLUDED = 2
+# At most this number of proposals that exclude the same failed uses are tried.
+MAX_EQUIVALENT = 2
+
 
 @dataclass(frozen=True, slots=True)
 class Repair:
@@ -23,13 +30,11 @@ class Repair:
 
     Attributes:
         scored: the predicates, and the operators learned with them from all demonstrations.
-        trials: the experiments with them.
         accepted: the proposals that were accepted.
         solved: the number of practice tasks that first plans solved, at the start and after each change.
     """
 
     scored: Scored
-    trials: Trials
     accepted: tuple[Proposal, ...]
     solved: tuple[int, ...]
 
@@ -43,10 +48,10 @@ def repair(
     rounds: int,
     limit: int,
 ) -> Repair:
-    """Change a set of predicates as long as more first plans work in the simulator.
+    """Change a set of predicates as long as first plans get further in the simulator.
 
-    Each round tries moved bounds, and at most `limit` further predicates. Finally, predicates that do not
-    help are removed. `given` are the predicates that are not invented.
+    Each round tries moved bounds, and at most `limit` further predicates. Finally, added predicates that do
+    not help are removed. `given` are the predicates that are not invented.
     """
 
     def attempt(changed: Sequence[Predicate]) -> tuple[Scored, Trials]:
@@ -56,30 +61,52 @@ def repair(
 
     scored, trials = attempt(predicates)
     accepted: list[Proposal] = []
-    solved = [len(trials.solved)]
+    solved = [trials.solved]
     for _ in range(rounds):
-        if solved[-1] == len(simulator.tasks):
-            break
-        better, most = None, solved[-1]
-        for changed, proposal in _changes(scorer, scored, trials, expressions, limit):
+        before = scored
+        for change in _changes(scorer, scored, trials, expressions, limit):
+            if trials.solved == len(simulator.tasks):
+                break
+            changed = change.applied_to(scored.predicates)
+            if changed == scored.predicates:
+                continue
             tried = attempt(changed)
-            if len(tried[1].solved) > most:
-                better, most = (tried, proposal), len(tried[1].solved)
-                if most == len(simulator.tasks):
-                    break
-        if better is None:
+            if tried[1].better_than(trials, MIN_IMPROVEMENT):
+                scored, trials = tried
+                accepted += [] if change.proposal is None else [change.proposal]
+        if scored is before:
             break
-        (scored, trials), added = better
-        accepted += [] if added is None else [added]
-        solved.append(most)
-    return Repair(scored, trials, tuple(accepted), tuple(solved))
+        solved.append(trials.solved)
+    for proposal in reversed(accepted):
+        without = tuple(one for one in scored.predicates if one.definition != proposal.definition)
+        if len(without) == len(scored.predicates):  # the bound was moved later, so it matters
+            continue
+        tried = attempt(without)
+        if tried[1].better_than(trials, 0.0):
+            scored, trials = tried
+            solved.append(trials.solved)
+    return Repair(scored, tuple(accepted), tuple(solved))
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """Moved bounds, by the name of the predicate, or a proposal for a further predicate."""
+
+    moved: Mapping[str, Predicate]
+    proposal: Proposal | None = None
+
+    def applied_to(self, predicates: Sequence[Predicate]) -> tuple[Predicate, ...]:
+        changed = [self.moved.get(one.name, one) for one in predicates]
+        if self.proposal is not None:
+            added = defined_predicate(self.proposal.definition)
+            changed += [] if added in changed else [added]
+        return tuple(changed)
 
 
 def _changes(
     scorer: Scorer, scored: Scored, trials: Trials, expressions: Sequence[Expression], limit: int
-) -> Iterator[tuple[tuple[Predicate, ...], Proposal | None]]:
-    """Yield changed sets of predicates: with moved bounds, then with one proposal more."""
-    predicates = scored.predicates
+) -> Iterator[_Change]:
+    """Yield changes that the experiments suggest: moved bounds, then at most `limit` proposals."""
     demonstrations = scorer.abstractor.demonstrations
     uses = {
         one.operator.name: (
@@ -90,23 +117,31 @@ def _changes(
         for one in scored.data
     }
     operators = [one.operator for one in scored.data]
-    moved = {p.name: refit(p, operators, uses) for p in predicates}
-    if any(new is not old for old, new in zip(predicates, moved.values(), strict=True)):
-        yield tuple(moved.values()), None
-        for index, predicate in enumerate(predicates):
-            new = moved[predicate.name]
-            if new is not predicate and len(moved) > 1:
-                yield (*predicates[:index], new, *predicates[index + 1 :]), None
+    refitted = {one.name: refit(one, operators, uses) for one in scored.predicates}
+    moved = {one.name: refitted[one.name] for one in scored.predicates if refitted[one.name] is not one}
+    if len(moved) > 1:
+        yield _Change(moved)
+    for name, predicate in moved.items():
+        yield _Change({name: predicate})
     proposals = [
         proposal
         for operator in operators
-        for proposal in propose(expressions, operator, *uses[operator.name])
+        for proposal in _clearest(propose(expressions, operator, *uses[operator.name]))
+        if len(proposal.which) >= MIN_EXCLUDED
     ]
     proposals.sort(key=lambda proposal: (-proposal.value, proposal.complexity, proposal.definition))
-    names = {p.name for p in predicates}
     for proposal in proposals[:limit]:
-        if proposal.definition.name not in names:
-            yield (*predicates, defined_predicate(proposal.definition)), proposal
+        yield _Change({}, proposal)
+
+
+def _clearest(proposals: Iterable[Proposal]) -> Iterator[Proposal]:
+    """Yield few of the proposals that exclude the same uses: the simplest ones with the widest margins."""
+    groups: dict[tuple[int, ...], list[Proposal]] = {}
+    for proposal in proposals:
+        groups.setdefault(proposal.which, []).append(proposal)
+    for group in groups.values():
+        group.sort(key=lambda proposal: (proposal.complexity, -proposal.margin, proposal.definition))
+        yield from group[:MAX_EQUIVALENT]
 
 
 def refit(
