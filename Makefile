@@ -1,4 +1,5 @@
-# make demo        learn and solve the Screws domain
+# make demo        learn Cluttered Painting, solve unseen tasks, and film one of them
+# make demo-house  the same in a house with 3D physics
 # make check       lint, types, layers and the fast tests
 # make test        lint, types, layers and all tests; COVERAGE=1 also measures coverage
 # make docs        build the documentation site in build/site, offline
@@ -15,7 +16,7 @@ INSTALLED := $(VENV)/.installed
 SOURCES := pyproject.toml constraints.txt setup.py $(wildcard native/*)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: setup demo lint check test docs bench dist dist-check clean
+.PHONY: setup demo demo-house lint check test docs bench dist dist-check clean
 
 setup: $(INSTALLED)
 
@@ -32,7 +33,16 @@ $(INSTALLED): $(SOURCES)
 	touch $(CORE) $@
 
 demo: $(CORE)
-	$(BIN)/needful run screws --out runs/demo --force
+	$(BIN)/needful run cluttered-painting --out runs/demo --force
+	$(BIN)/needful plan runs/demo cluttered-painting --task 0 --gif runs/demo.gif --force
+	@echo "Open runs/demo/report.html (operators, and a film of every task) and runs/demo.gif (task 0) in a browser."
+
+# The page needs no OpenGL, so it is made in place of a film.
+demo-house: $(CORE)
+	$(INSTALL) -e '.[household]'
+	$(BIN)/needful run opening-presents --demos 10 --tasks 10 --timeout 60 --out runs/house --force
+	$(BIN)/needful plan runs/house opening-presents --task 0 --timeout 60 --page runs/house.html --force
+	@echo "Open runs/house/report.html and runs/house.html (the house in 3D) in a browser."
 
 lint: setup
 	$(BIN)/ruff check src tests benchmarks docs examples

@@ -22,7 +22,7 @@ from generated_pages import DOCS, ROOT, generated_pages
 # The pages of each section of the menu: their names, or the folder that they are in.
 NAVIGATION: Mapping[str, tuple[str, ...]] = {
     "Start": ("install", "concepts", "tutorial", "samples/"),
-    "How to": ("howto/", "extending", "household"),
+    "How to": ("extending", "simulators", "predicates", "execution", "howto/", "household"),
     "Domains": ("domains/",),
     "In depth": (
         "learning",
@@ -104,7 +104,8 @@ def write_sources(folder: Path) -> None:
 
 def resolve_links(text: str, page: str) -> str:
     """Return the text of a page with links to files of the repository replaced by links to their pages."""
-    written_in = PurePosixPath(page if page.startswith("results/") else f"docs/{page}").parent
+    outside = page.startswith("results/") or page == "changelog.md"
+    written_in = PurePosixPath(page if outside else f"docs/{page}").parent
 
     def resolved(link: re.Match[str]) -> str:
         path = site_path(normpath(written_in / link[2]))

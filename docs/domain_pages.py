@@ -83,7 +83,7 @@ def _vocabulary(vocabulary: Vocabulary) -> Iterator[str]:
 
 def _results(name: str, tables: dict[str, Table]) -> Iterator[str]:
     yield "## Success and size"
-    lines = ["| | Learner | Here | Published |", "|---|---|---:|---:|"]
+    lines = ["| Measure | Learner | Here | Published |", "|---|---|---:|---:|"]
     titles = {"main": "Tasks solved (%)", "operators": "Operators", "times": "Seconds of learning"}
     for key, table in tables.items():
         (row,) = (row for row in table.rows if row.domain == name)

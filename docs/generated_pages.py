@@ -31,17 +31,19 @@ def generated_pages() -> dict[str, str]:
 
 def _example_pages() -> Iterator[tuple[str, str]]:
     listed = []
-    for file in sorted((ROOT / "examples").glob("[0-9]*.py")):
+    examples = ROOT / "examples"
+    for file in sorted(examples.rglob("*.py"), key=lambda file: (file.parent != examples, file)):
         code = file.read_text("utf-8")
         docstring = (ast.get_docstring(ast.parse(code)) or "").strip()
-        title = file.stem[3:].replace("_", " ").capitalize()
+        title = file.stem.lstrip("0123456789_").replace("_", " ").capitalize()
+        page = file.relative_to(ROOT).with_suffix(".md").as_posix()
         body = code[code.index('"""', 3) + 3 :].strip()
         first = docstring.split("\n\n")[0].replace("\n", " ")
-        listed.append(f"- [{title}]({file.stem}.md): {first}\n")
-        yield f"examples/{file.stem}.md", f"# {title}\n\n{docstring}\n\n```python\n{body}\n```\n"
+        listed.append(f"- [{title}]({page.removeprefix('examples/')}): {first}\n")
+        yield page, f"# {title}\n\n{docstring}\n\n```python\n{body}\n```\n"
     yield (
         "examples/index.md",
-        "# Examples\n\nOne screen of Python each. Tests run all of them.\n\n" + "".join(listed),
+        "# Examples\n\nPrograms to read and to run.\n\n" + "".join(listed),
     )
 
 

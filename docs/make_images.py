@@ -18,7 +18,7 @@ from needful.storage.outputs import write_bytes, write_text
 
 DOCS = Path(__file__).parent
 TASKS = 6  # the film shows the shortest plan for these test tasks
-MAX_WIDTH = 1200  # pixels
+MAX_WIDTH = 1000  # pixels
 
 
 def make_images(name: str) -> None:

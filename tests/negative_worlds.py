@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
-from needful.core.controllers import Controller
+from needful.core.controllers import Controller, GroundController
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import Operator
@@ -73,7 +73,8 @@ class World:
         """
         rng, task = random.Random(seed), self.task(seed, size)
         objects = [obj for obj in task.objects if obj.type == forbidden.types[0]]
-        states, actions = [task.initial], []
+        states = [task.initial]
+        actions: list[GroundController] = []
         while not task.goal <= states[-1]:
             plan = first_plan(self.operators, AbstractTask(task.objects, states[-1], task.goal))
             if plan is None or len(actions) > 4 * size:

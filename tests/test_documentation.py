@@ -250,5 +250,6 @@ def test_links_to_the_repository_become_links_to_pages() -> None:
     assert resolve_links("[a](../../results/report.md#x)", "howto/ray.md") == "[a](../results/report.md#x)"
     assert resolve_links("[a](../examples/01_x.py)", "index.md") == "[a](examples/01_x.md)"
     assert resolve_links("[a](../docs/baselines.md)", "results/README.md") == "[a](../baselines.md)"
+    assert resolve_links("[a](docs/execution.md)", "changelog.md") == "[a](execution.md)"
     assert resolve_links("[a](decisions/)", "index.md") == "[a](decisions/index.md)"
     assert resolve_links("[a](https://x.org/y) [b](#c)", "index.md") == "[a](https://x.org/y) [b](#c)"

@@ -48,7 +48,7 @@ EXAMPLE_OUTPUT = {
     ],
 }
 SLOW_EXAMPLES = {"06_reproduce_a_table_row"}
-SLOW_PAGES = {"docs/tutorial.md"}
+SLOW_PAGES = {"docs/tutorial.md", "README.md"}
 
 
 class PageRunner:

@@ -9,7 +9,7 @@ their levels is large enough. Install it: pip install 'needful[examples]'.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -166,7 +166,7 @@ class Foraging(GymnasiumEnvironment):
             if len(possible) >= wanted:
                 return Task(state, frozenset(COLLECTED(food) for food in possible[:wanted]))
 
-    def demonstrate(self, task: Task, rng: np.random.Generator) -> Iterator[GroundController]:
+    def demonstrate(self, task: Task, rng: np.random.Generator) -> Generator[GroundController, State, None]:
         """Collect one food after the other, with one robot if possible."""
         state = task.initial_state
         robots = state.of_type(ROBOT)
@@ -176,7 +176,7 @@ class Foraging(GymnasiumEnvironment):
             team = next(one for one in teams if _strong_enough(state, (*one, food)))
             for robot in team:
                 while not _beside(state, (robot, food)):
-                    state = yield GO_TO(robot, food, parameters=rng.uniform(GO_TO.low, GO_TO.high))
+                    state = yield GO_TO(robot, food, parameters=_random_side(rng))
             controller = COLLECT if len(team) == 1 else COLLECT_TOGETHER
             state = yield controller(*team, food)
 
@@ -231,7 +231,11 @@ class SideSampler:
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> list[float]:
         """Return any side."""
-        return rng.uniform(GO_TO.low, GO_TO.high).tolist()
+        return _random_side(rng)
+
+
+def _random_side(rng: np.random.Generator) -> list[float]:
+    return [float(value) for value in rng.uniform(GO_TO.low, GO_TO.high)]
 
 
 if __name__ == "__main__":

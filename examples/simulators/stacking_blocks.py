@@ -7,22 +7,32 @@ The arm (a KUKA iiwa), its meshes and the physics come with PyBullet: pip instal
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Hashable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import needful
-from needful import AbstractState, GroundController, Object, PlanningModel, Split, State, Task, Type
+from needful import (
+    AbstractState,
+    GroundController,
+    Object,
+    PlanningModel,
+    Sampler,
+    Split,
+    State,
+    Task,
+    Type,
+)
 from needful.envs.adapters.pybullet import PyBulletEnvironment
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SIZE = 0.06  # the edge of a block, in metres
-TABLE_LOW, TABLE_HIGH = (0.36, -0.30), (0.54, 0.30)  # within reach of the arm, at any height of a tower
-TRAVEL_HEIGHT = 0.48  # of the gripper between two places
+SIZE = 0.05  # the edge of a block, in metres
+TABLE_LOW, TABLE_HIGH = (0.36, -0.35), (0.60, 0.35)  # within reach of the arm, at any height of a tower
+TRAVEL_HEIGHT = 0.40  # of the gripper between two places
 SUCTION_RADIUS = 0.02  # the gripper holds a block only near the centre of its top
 GRIPPER_LENGTH = 0.0455  # from the frame of the last link to the face of the gripper
 LAST_LINK = 6
@@ -94,7 +104,7 @@ class StackingBlocks(PyBulletEnvironment):
             "arm": client.loadURDF("kuka_iiwa/model.urdf", useFixedBase=True),
         }
         for number in range(scene):
-            bodies[f"block{number}"] = client.createMultiBody(0.1, cube, basePosition=(-1.0, number, 0.03))
+            bodies[f"block{number}"] = client.createMultiBody(0.1, cube, basePosition=(-1.0, number, SIZE))
         return bodies
 
     def arrange(self, start: Sequence[Sequence[float]]) -> None:
@@ -148,7 +158,8 @@ class StackingBlocks(PyBulletEnvironment):
         else:
             place, height = np.array(action.parameters), SIZE / 2
         offset = np.array(state[KUKA][:2]) - (x, y)  # the gripper may hold the block off its centre
-        self._visit(*(place + offset), height + SIZE / 2 + 0.004, detach=body)
+        gripper_x, gripper_y = place + offset
+        self._visit(gripper_x, gripper_y, height + SIZE / 2 + 0.004, detach=body)
         return 1
 
     def _require(self, condition: Any, reason: str, offending: Sequence[Object] = ()) -> None:
@@ -183,10 +194,6 @@ class StackingBlocks(PyBulletEnvironment):
             LAST_LINK,
             (place[0], place[1], place[2] + GRIPPER_LENGTH),
             client.getQuaternionFromEuler((np.pi, 0.0, 0.0)),
-            lowerLimits=[-2.9] * 7,
-            upperLimits=[2.9] * 7,
-            jointRanges=[5.8] * 7,
-            restPoses=HOME,
             maxNumIterations=100,
             residualThreshold=1e-5,
         )
@@ -228,10 +235,11 @@ class StackingBlocks(PyBulletEnvironment):
         towers = [blocks[: 2 + index % 2]] if split is Split.TRAIN else [blocks[:3], blocks[3:]]
         return Task(state, frozenset(ON(*pair) for tower in towers for pair in pairwise(tower)))
 
-    def demonstrate(self, task: Task, rng: np.random.Generator) -> Iterator[GroundController]:
+    def demonstrate(self, task: Task, rng: np.random.Generator) -> Generator[GroundController, State, None]:
         """Put every block on the table that is on another one, then build the towers from below."""
         state = task.initial_state
-        samplers = {PICK: OffsetSampler(), STACK: OffsetSampler(), PUT_DOWN: FreePlaceSampler()}
+        offsets: Sampler = OffsetSampler()
+        samplers = {PICK: offsets, STACK: offsets, PUT_DOWN: FreePlaceSampler()}
 
         def act(controller: needful.Controller, *objects: Object) -> GroundController:
             return controller(*objects, parameters=samplers[controller].sample(state, objects, rng))
@@ -306,8 +314,8 @@ class StackingBlocksWithOracle(StackingBlocks):
             adds=[on_table, hand_empty],
             deletes=[holding],
         )
-        offsets = dict.fromkeys(("Pick", "Unstack", "Stack"), OffsetSampler())
-        samplers = {**offsets, "PutDown": FreePlaceSampler()}
+        offsets: Sampler = OffsetSampler()
+        samplers = {"Pick": offsets, "Unstack": offsets, "Stack": offsets, "PutDown": FreePlaceSampler()}
         return PlanningModel(self.vocabulary, (pick, unstack, stack, put_down), samplers)
 
 
@@ -316,7 +324,7 @@ class OffsetSampler:
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> list[float]:
         """Return an offset of a few millimetres."""
-        return rng.normal(0.0, 0.003, 2).tolist()
+        return [float(value) for value in rng.normal(0.0, 0.003, 2)]
 
 
 class FreePlaceSampler:
@@ -325,7 +333,7 @@ class FreePlaceSampler:
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> list[float]:
         """Return a place that is far from the other blocks."""
         taken = [state[block][:2] for block in state.of_type(BLOCK) if block not in objects]
-        return _free_places(1, taken, rng)[0].tolist()
+        return [float(value) for value in _free_places(1, taken, rng)[0]]
 
 
 def _free_places(

@@ -47,6 +47,18 @@ def test_demonstrations_of_another_domain_are_refused() -> None:
     assert again.demonstrations == demonstrations
 
 
+def test_changes_that_no_later_step_needs_are_not_predicted() -> None:
+    env = make_environment("screws")
+    demos = run(env, RunConfig(demos=5, tasks=0)).collected.demonstrations
+    learned = learn_model(env.vocabulary, [stateless(demo) for demo in demos])
+    steps = [step for demo in demos for step in demo.transitions()]
+    changed, predicted = learned.predicted_changes()
+    assert changed == sum(len(step.before ^ step.after) for step in steps)
+    # Each plan has four steps: three predict one atom, the last one adds and deletes one.
+    assert predicted == 5 * len(demos)
+    assert f"{changed:,} atoms changed. The operators predict {predicted:,} of them" in learned.describe()
+
+
 def test_description_of_a_learned_model() -> None:
     def only_the_last_step(problem, reduce, start):
         return Climb(improve_coverage(problem.empty_hypothesis(), problem))

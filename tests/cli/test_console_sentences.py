@@ -42,6 +42,10 @@ def test_failed_plan_is_described_with_step_and_reason() -> None:
     assert result.failure is not None
     assert lines[-1] == f"Not solved: {result.failure.detail} (step 3, {result.outcome.value})"
     assert "Inside(ball0, jar0)" in lines[-1]
+    assert lines[-3:-1] == [
+        "Suspected operators, avoided in later plans:",
+        "  Drop(robot, ball0, jar0) missed Inside(ball0, jar0) in 10 tries",
+    ]
 
 
 def test_reached_limit_is_named() -> None:

@@ -164,3 +164,13 @@ def test_an_environment_without_a_demonstrator_names_the_ways_to_get_one() -> No
         OracleDemonstrator(RecordedDrawers())
     with pytest.raises(NotProvidedError, match=r"Write `oracle_model` or .*--demonstrations FILE"):
         make_demonstrator(RecordedDrawers()).demonstrate(FAR, seed=0)
+
+
+@pytest.mark.parametrize("returned", [None, PULLED])
+def test_a_script_is_a_sequence_of_actions(returned: object) -> None:
+    class Wrong(RecordedDrawers):
+        def demonstrate(self, task: Task, rng: np.random.Generator) -> Iterable[GroundController]:
+            return returned  # type: ignore[return-value]
+
+    with pytest.raises(InvalidInputError, match="Return a list of actions, or yield each action"):
+        make_demonstrator(Wrong()).demonstrate(FAR, seed=0)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import toy_world
 from needful.approaches.learned_model import BilevelSolver
+from needful.core.controllers import GroundController
 from needful.core.model import PlanningModel
 from needful.core.plans import Outcome
 from needful.core.tasks import Task
@@ -136,5 +138,10 @@ def test_without_demonstrations_ranges_are_measured_on_initial_states() -> None:
         def oracle_model(self) -> PlanningModel:
             return Environment.oracle_model(self)
 
+    class Clumsy(Silent):
+        def demonstrate(self, task: Task, rng: np.random.Generator) -> tuple[GroundController, ...]:
+            return ()
+
     ranges = measured_ranges(Silent())
     assert ranges["dot", "x"] == pytest.approx(100.0, rel=0.1)
+    assert measured_ranges(Clumsy()) == ranges

@@ -8,7 +8,8 @@ from needful.core.operators import Operator
 from needful.operator_learning.candidates import canonical_candidate
 from needful.operator_learning.hill_climbing import Climb
 from needful.operator_learning.induction import partly_bound
-from needful.operator_learning.learning_problem import LearningProblem, Objective
+from needful.operator_learning.learning_problem import LearningProblem
+from needful.operator_learning.objective import Objective
 from tiny_worlds import BLOCK, CLEAN, PUSH, RAIN
 
 A = BLOCK("a")

@@ -21,7 +21,7 @@ from needful.core.plans import AgentResult, Decision, Outcome, necessary_atoms
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import oracle_operator
-from needful.errors import InvalidInputError
+from needful.errors import EnvironmentFailure, InvalidInputError
 from needful.planning.agent import Agent, AgentConfig
 from needful.planning.bilevel import PlanningConfig, plan
 from toy_world import UniformSampler
@@ -310,6 +310,28 @@ def test_without_a_plan_the_agent_gives_up() -> None:
     assert result.outcome is Outcome.NO_ABSTRACT_PLAN
     assert decisions(result) == ["plan", "give_up"]
     assert (result.actions, len(result.states)) == ((), 1)
+
+
+def test_the_outcome_says_why_no_plan_was_found() -> None:
+    config = AgentConfig(PlanningConfig(horizon=1), max_replans=2)
+    result = Agent(MODEL, toy_world.execute, config).run(TASK, ScriptedWorld(TASK.initial_state))
+    assert result.outcome is Outcome.HORIZON_EXCEEDED
+    assert result.failure is not None
+    assert "limit of 2 replans" in result.failure.detail
+    assert "more than 1 low-level actions" in result.failure.detail
+
+
+def test_an_action_that_raises_a_failure_is_a_step_without_effect() -> None:
+    class Stuck(ScriptedWorld):
+        def act(self, action: GroundController) -> Execution:
+            if not self.actions:
+                self.actions.append(action)
+                raise EnvironmentFailure("The gripper is stuck.")
+            return super().act(action)
+
+    result = AGENT.run(TASK, Stuck(TASK.initial_state))
+    assert result.solved
+    assert decisions(result)[:2] == ["plan", "retry"]
 
 
 def test_the_time_of_the_world_does_not_count() -> None:

@@ -21,7 +21,7 @@ from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts
 from needful.operator_learning.explanation import TransitionEvidence, explain_operator, gather_evidence
 from needful.operator_learning.hill_climbing import ClimbStep
 from needful.operator_learning.learn_operators import learn_operators
-from needful.operator_learning.learning_problem import Objective
+from needful.operator_learning.objective import Objective
 from needful.storage.evidence import (
     CLIMB_FILE,
     DOUBTS_FILE,

@@ -268,8 +268,8 @@ class LearnedModel:
         if not changed:
             return []
         return [
-            f"In the demonstrations {changed:,} atoms changed. The operators predict {predicted:,} of these "
-            f"changes ({predicted / changed:.0%}).",
+            f"In the demonstrations {changed:,} atoms changed. The operators predict {predicted:,} of them "
+            f"({predicted / changed:.0%}).",
             "No goal and no later step needed the other changes, so plans do not rely on them.",
         ]
 

@@ -200,5 +200,8 @@ class World(Protocol):
         ...
 
     def act(self, action: GroundController) -> Execution:
-        """Execute a controller; the result contains a reading of the state after it."""
+        """Execute a controller; the result contains a reading of the state after it.
+
+        A controller that fails may raise `EnvironmentFailure`.
+        """
         ...

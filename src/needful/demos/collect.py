@@ -11,7 +11,7 @@ with one action and an empty goal.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Protocol
@@ -136,7 +136,13 @@ class ScriptedDemonstrator:
         actions: list[GroundController] = []
         states = [state]
         failed = ""
-        script = iter(self.environment.demonstrate(task, rng_for(seed, "script")))
+        proposals = self.environment.demonstrate(task, rng_for(seed, "script"))
+        if not isinstance(proposals, Iterable):
+            raise InvalidInputError(
+                f"`demonstrate` of {self.environment.name!r} returned {proposals!r}. Return a list of "
+                "actions, or yield each action."
+            )
+        script = iter(proposals)
         proposed = _next_action(script, None)
         while not task.achieved_in(state):
             if proposed is None:

@@ -1,16 +1,19 @@
 """Worlds with failing skills and noise, simulated by any environment.
 
-`Disturbances` are the rates. A `SimulatedWorld` holds the true state of one task, and an agent acts in it:
+`Disturbances` holds the probability of failures and the amounts of noise. A `SimulatedWorld` holds the true
+state of one task; an agent acts in it. The disturbances are:
 
     failing skills      A controller fails with a given probability: one low-level action passes, and the
                         state does not change.
-    observation noise   Each reading of a feature has Gaussian noise. Its standard deviation is a share of
-                        the range of this feature over sampled states.
+    observation noise   Each reading of a feature has Gaussian noise. Its standard deviation is a fraction
+                        of the range of this feature over sampled states.
     parameter noise     Each parameter of an executed controller has Gaussian noise. Its standard deviation
-                        is a share of the distance between its bounds. Noisy parameters are clipped.
+                        is a fraction of the distance between its bounds. Noisy parameters are clipped
+                        to the bounds.
 
-Features with few different values in the sampled states, or with integer values only, are discrete: flags,
-classes and identifiers. They are read without noise, because a small error of a class has no meaning.
+Features with few different values in the sampled states, or with integer values only, count as discrete;
+examples are flags, classes and identifiers. They are read without noise, because a small error in the
+number of a class has no meaning.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from needful.envs.contract import Environment
 from needful.errors import InvalidInputError
 from needful.seeding import rng_for
 
-# The range of each feature, by the name of the root of its type and its own name.
+# The range of each feature. The key is the name of the root of its type and the name of the feature.
 FeatureRanges: TypeAlias = Mapping[tuple[str, str], float]
 
 # A feature with at most this number of different values in the sampled states is discrete.
@@ -37,12 +40,13 @@ MAX_LEVELS = 5
 
 @dataclass(frozen=True, slots=True)
 class Disturbances:
-    """How a simulated world differs from an exact one; by default it does not.
+    """The failures and the noise in a simulated world; by default there are none.
 
     Attributes:
         skill_failures: the probability that a controller fails.
-        observation_noise: the standard deviation of readings, as a share of each feature's range.
-        parameter_noise: the standard deviation of executed parameters, as a share of their bounds.
+        observation_noise: the standard deviation of readings, as a fraction of each feature's range.
+        parameter_noise: the standard deviation of executed parameters, as a fraction of the distance
+            between their bounds.
     """
 
     skill_failures: float = 0.0
@@ -62,7 +66,7 @@ class Disturbances:
 def feature_ranges(states: Iterable[State]) -> dict[tuple[str, str], float]:
     """Return the range (maximum minus minimum) of each feature over states; 0 for discrete features.
 
-    Objects whose types have the same root share the ranges of equally named features. A feature is
+    If two types have the same root, their features with the same name share one range. A feature is
     discrete if it has at most `MAX_LEVELS` different values, or if all its values are integers.
     """
     values: dict[tuple[str, str], set[float]] = {}
@@ -93,7 +97,7 @@ class SimulatedWorld:
         disturbances: failing skills and noise.
         ranges: the range of each feature; needed for observation noise. See `feature_ranges`.
         seed: determines which skills fail, and all noise.
-        actions: the actions that were commanded.
+        actions: the actions as commanded, without parameter noise.
         states: the true states, from the first one to the current one.
         steps: the number of low-level actions so far.
     """
@@ -122,7 +126,7 @@ class SimulatedWorld:
             for feature in obj.type.features
         ]
         self._deviations = share * np.array(widths)
-        # Separate generators: which skills fail does not depend on the number of readings.
+        # The generators are separate, so that the number of readings does not influence which skills fail.
         self._failing, self._reading, self._moving = (
             rng_for(self.seed, label)
             for label in ("skill failures", "observation noise", "parameter noise")

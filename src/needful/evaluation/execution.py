@@ -1,7 +1,7 @@
-"""Execute plans in simulated worlds, open loop or closed loop, and judge the true final states.
+"""Execute plans in simulated worlds, open loop or closed loop, and check the goal in the true final state.
 
-Open loop: plan once from one reading, then execute the whole plan without looking. Closed loop: the solver
-observes the world after each controller; see `needful.planning.agent`.
+Open loop: plan once from one reading, then execute the whole plan without observations. Closed loop: the
+solver observes the world after each controller; see `needful.planning.agent`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 # The two modes of execution, as named on the command line and in files.
 OPEN_LOOP, CLOSED_LOOP = "open-loop", "closed-loop"
 
-# The ranges of features are measured on the states of demonstrations of this number of training tasks. They
-# are the same for all seeds of a run, so that equal noise means the same in all runs.
+# The ranges of features are measured on the states of demonstrations of this number of training tasks. The
+# seed of these tasks is fixed, so that the same noise setting has the same meaning in all runs.
 RANGE_DEMONSTRATIONS = 10
 RANGE_SEED = 0
 
@@ -37,7 +37,7 @@ class ExecutionConfig:
 
     Attributes:
         closed_loop: whether the solver observes the world after each controller and may change its plan.
-        disturbances: failing skills and noise of the world.
+        disturbances: failing skills and noise in the world.
     """
 
     closed_loop: bool = False
@@ -59,9 +59,9 @@ class Trial:
     Attributes:
         result: the executed actions, the true states, and the statistics of planning.
         outcome: `SOLVED` if the goal holds in the true final state, else the reason for the failure.
-        seconds: the time of planning and deciding.
-        execution: the entry `execution` of the record: the settings, and the numbers of executed
-            controllers and of replans.
+        seconds: the time for planning and for decisions.
+        execution: the entry `execution` of the record: the settings, the number of executed controllers,
+            and the number of replans.
     """
 
     result: PlanningResult
@@ -75,7 +75,7 @@ class TaskExecution:
     """Solves tasks of an environment in simulated worlds.
 
     Attributes:
-        solver: plans, or acts in a world.
+        solver: plans (open loop) or acts in a world (closed loop).
         environment: simulates the worlds.
         config: open or closed loop, and the disturbances of the worlds.
         horizon: the maximum number of low-level actions per task.
@@ -92,7 +92,7 @@ class TaskExecution:
     def of(
         cls, solver: Solver, environment: Environment, config: ExecutionConfig, horizon: int | None = None
     ) -> TaskExecution:
-        """Return the execution in worlds of an environment; measure the ranges of features if needed.
+        """Return a `TaskExecution`; measure the ranges of features if there is observation noise.
 
         Without a horizon, the environment's horizon is used.
         """
@@ -141,20 +141,20 @@ class TaskExecution:
 def measured_ranges(environment: Environment) -> FeatureRanges:
     """Return the ranges of features over the states of some demonstrations of the environment.
 
-    If the environment cannot demonstrate, the initial states of the same training tasks are used.
+    If there are no demonstrations, the initial states of the same training tasks are used.
     """
+    count, seed = RANGE_DEMONSTRATIONS, RANGE_SEED
     try:
-        collected = collect_demonstrations(
-            environment, make_demonstrator(environment), RANGE_DEMONSTRATIONS, RANGE_SEED
-        )
+        collected = collect_demonstrations(environment, make_demonstrator(environment), count, seed)
+        found = [state for one in collected.demonstrations for state in one.states or ()]
     except NotProvidedError:
-        tasks = environment.tasks(Split.TRAIN, RANGE_DEMONSTRATIONS, RANGE_SEED)
-        return feature_ranges(task.initial_state for task in tasks)
-    return feature_ranges(state for one in collected.demonstrations for state in one.states or ())
+        found = []
+    initial = (task.initial_state for task in environment.tasks(Split.TRAIN, count, seed))
+    return feature_ranges(found or initial)
 
 
 def execution_summary(config: ExecutionConfig, records: Sequence[RunRecord]) -> dict[str, Any]:
-    """Return the entry `execution` of summary.json; without the entry if all settings are default."""
+    """Return the entry `execution` of summary.json; empty if all settings have their default values."""
     if not config:
         return {}
     counts = [record.execution for record in records if record.execution is not None]

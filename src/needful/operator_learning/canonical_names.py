@@ -25,8 +25,8 @@ from needful.operator_learning.encoding import (
     NumberedDemonstration,
 )
 from needful.operator_learning.learned_operators import EncodedOperatorData
-from needful.operator_learning.learning_problem import Hypothesis
 from needful.operator_learning.matching import SKIPPED, ChainLink, Match
+from needful.operator_learning.objective import Hypothesis
 from needful.operator_learning.partition import FittedOperator
 
 

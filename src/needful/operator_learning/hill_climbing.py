@@ -16,7 +16,8 @@ from needful.core.atoms import LiftedAtom
 from needful.core.operators import Operator
 from needful.operator_learning.improve_coverage import cover_where_stuck, improve_coverage
 from needful.operator_learning.induction import common_atoms_after, lifted_atoms
-from needful.operator_learning.learning_problem import Hypothesis, LearningProblem, Objective
+from needful.operator_learning.learning_problem import LearningProblem
+from needful.operator_learning.objective import Hypothesis, Objective
 from needful.operator_learning.partition import FittedOperator
 
 # The maximum number of times that hill climbing is resumed after it ended with uncovered transitions.

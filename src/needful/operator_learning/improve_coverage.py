@@ -28,7 +28,8 @@ from needful.core.operators import Operator
 from needful.operator_learning.candidates import Candidate, canonical_candidate
 from needful.operator_learning.encoding import EncodedTransition, TransitionId
 from needful.operator_learning.induction import induce_operator, lift
-from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
+from needful.operator_learning.learning_problem import LearningProblem
+from needful.operator_learning.objective import Hypothesis
 
 # The maximum number of operators with pinned transitions that `cover_where_stuck` adds.
 MAX_PINS = 16

@@ -23,7 +23,7 @@ from needful.operator_learning.hill_climbing import (
 )
 from needful.operator_learning.induction import Generalise, partly_bound
 from needful.operator_learning.learned_operators import LearnedOperators
-from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
+from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.matching import SKIPPED
 from needful.operator_learning.merge_types import keep_types, merge_types
 from needful.operator_learning.negative_preconditions import (
@@ -33,6 +33,7 @@ from needful.operator_learning.negative_preconditions import (
     positive_preconditions_only,
 )
 from needful.operator_learning.noise import Repairs, find_outliers, ignoring_pays, repair_noise
+from needful.operator_learning.objective import Hypothesis
 from needful.operator_learning.unnamed_objects import conditions_on_unnamed_objects, named_objects_only
 
 # The number of times that learning is repeated without outliers, and the share of transitions that may be

@@ -1,4 +1,4 @@
-"""The data of one learning run, the objective, and the operation of all steps: fitting candidates to data.
+"""The data of one learning run, and the operation of all steps: fitting candidates to data.
 
 Candidates are stripped operators: their preconditions and deletes are induced from the data.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import NamedTuple
 
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
@@ -24,53 +23,8 @@ from needful.operator_learning.encoding import (
 from needful.operator_learning.false_claims import Validity
 from needful.operator_learning.induction import Generalise, Inducer
 from needful.operator_learning.matching import Matcher
+from needful.operator_learning.objective import Hypothesis
 from needful.operator_learning.partition import FittedOperator, Partition, partition
-
-
-class Objective(NamedTuple):
-    """The objective J(Ω) of a set of operators; fields are compared in order, and smaller is better.
-
-    Deviations E6 and E7, docs/paper_to_code.md: the paper's J = (1 − coverage) + λ|Ω| is compared
-    lexicographically as (U, |Ω|). Coverage is therefore never traded for a smaller model.
-    """
-
-    uncovered: int
-    operators: int
-
-
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
-    """A set of operators Ω, and which transitions of the demonstrations it covers.
-
-    `partition` assigns transitions to operators. Each operator is induced from its transitions. `coverage`
-    is the result of backchaining with these operators.
-    """
-
-    partition: Partition
-    coverage: Coverage
-
-    def __repr__(self) -> str:
-        return f"Hypothesis(operators={len(self.fitted)}, uncovered={self.coverage.uncovered})"
-
-    @property
-    def fitted(self) -> tuple[FittedOperator, ...]:
-        """The operators, each with the transitions it explains."""
-        return self.partition.fitted
-
-    @property
-    def objective(self) -> Objective:
-        """The objective J(Ω): fewest uncovered transitions first, then fewest operators."""
-        return Objective(self.coverage.uncovered, len(self.fitted))
-
-    @property
-    def candidates(self) -> tuple[Candidate, ...]:
-        """The operators before fitting, without induced preconditions and deletes."""
-        return tuple(fitted.candidate for fitted in self.fitted)
-
-    @property
-    def operator_texts(self) -> frozenset[str]:
-        """The texts of the operators; hypotheses with equal texts have equal operators."""
-        return frozenset(fitted.operator.text for fitted in self.fitted)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

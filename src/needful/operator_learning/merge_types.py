@@ -28,7 +28,8 @@ from needful.operator_learning.backchaining import Coverage
 from needful.operator_learning.candidates import Candidate, canonical_candidate
 from needful.operator_learning.hill_climbing import Climb
 from needful.operator_learning.induction import nearest_common_pattern, without_subsumed
-from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
+from needful.operator_learning.learning_problem import LearningProblem
+from needful.operator_learning.objective import Hypothesis
 from needful.operator_learning.partition import FittedOperator
 
 Types: TypeAlias = tuple[Type, ...]

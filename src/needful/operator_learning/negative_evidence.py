@@ -28,8 +28,9 @@ from needful.core.operators import Operator
 from needful.operator_learning.backchaining import Backchain, Coverage
 from needful.operator_learning.false_claims import MAX_GROUNDINGS
 from needful.operator_learning.induction import Datum
-from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
+from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.matching import SKIPPED
+from needful.operator_learning.objective import Hypothesis
 from needful.operator_learning.opportunities import Opportunities, evidence_bits
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_objects import ENOUGH_BITS, MIN_BITS

@@ -30,7 +30,7 @@ from needful.operator_learning.complements import find_complements, translate_co
 from needful.operator_learning.encoding import TransitionId
 from needful.operator_learning.hill_climbing import Climb
 from needful.operator_learning.learned_operators import LearnedOperators, evaluate_operators
-from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
+from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.matching import Matcher
 from needful.operator_learning.negative_evidence import (
     avoidable_predicates,
@@ -40,6 +40,7 @@ from needful.operator_learning.negative_evidence import (
     predicates_to_negate,
     rejected_predicates,
 )
+from needful.operator_learning.objective import Hypothesis
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_objects import ENOUGH_BITS, MIN_BITS
 
@@ -158,7 +159,7 @@ def _learn_with_complements(
 
 
 def _with_evidence(found: LearningResult, negated: Mapping[str, str], informative: Set[str]) -> Hypothesis:
-    """Drop the complements without evidence from the preconditions of the operators.
+    """Remove complements for which there is no evidence from the operators' preconditions.
 
     `negated` maps the name of each complement to the name of its predicate. The predicates in `informative`
     may explain why the demonstrator did not choose other objects (`rejected_predicates`). All names are

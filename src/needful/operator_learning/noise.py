@@ -34,7 +34,8 @@ from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning.encoding import TransitionId
 from needful.operator_learning.induction import Datum, liftable_atoms_before
-from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
+from needful.operator_learning.learning_problem import LearningProblem
+from needful.operator_learning.objective import Hypothesis
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_objects import purposeless_steps
 
@@ -300,9 +301,10 @@ def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool)
 def ignoring_pays(new: Hypothesis, old: Hypothesis, ignored: int, noisy: bool) -> bool:
     """Return whether operators that were learned without outliers (`new`) are better than the `old` ones.
 
-    The new operators must be fewer, or more than `ignored` steps without purpose must have got a purpose.
-    If the demonstrations are `noisy`, it is enough that the same number of operators have more
-    preconditions in total, because wrong atoms can hide preconditions.
+    `ignored` is the number of outliers that were left out. The new operators are better if there are fewer
+    of them, or if more steps than `ignored` have a purpose with the new operators and none with the old
+    ones. If the demonstrations are `noisy`, equally many operators with more preconditions in total are
+    better too, because wrong atoms can hide preconditions.
     """
     if new.coverage.uncovered > old.coverage.uncovered:
         return False

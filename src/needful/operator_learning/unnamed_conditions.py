@@ -46,12 +46,15 @@ class Condition:
 
 
 class Consumption(NamedTuple):
-    """An unnamed object about which each transition of an operator made the same atom false.
+    """An unnamed object that every transition of an operator consumes: it deletes an atom of the object.
+
+    Which object it is may differ between the transitions, but the deleted atom has the same predicate and
+    the same other arguments in terms of the operator's parameters.
 
     Attributes:
         atoms: the atoms about the object that held before every transition.
-        objects: the object's number in each transition.
-        replaced: whether each transition made the same atom true for another unnamed object.
+        objects: the number of the object in each transition.
+        replaced: whether each transition also adds such an atom for another unnamed object.
     """
 
     atoms: Signature
@@ -308,10 +311,11 @@ def _partner(transition: EncodedTransition, bound: Sequence[int], key: AtomKey) 
 def _typed(
     fitted: FittedOperator, atoms: Signature, objects: Sequence[tuple[int, ...]]
 ) -> Condition | None:
-    """Return the condition with the narrowest types of its unnamed objects.
+    """Return the condition with a type for each of its unnamed objects.
 
-    Atoms whose predicates do not accept these types are left out. Return None if nothing then remains
-    about one of the objects, or if their types have no common ancestor.
+    An unnamed object is another object in each transition. Its type is the narrowest common supertype of
+    all these objects. Atoms whose predicates do not accept these types are left out. Return None if the
+    objects have no common supertype, or if no atom about one of the unnamed objects remains.
     """
     arity = len(fitted.operator.parameters)
     types: list[Type] = []

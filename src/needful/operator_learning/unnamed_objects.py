@@ -29,7 +29,8 @@ from needful.operator_learning.candidates import Candidate, canonical_candidate
 from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.hill_climbing import Climb, Resume
 from needful.operator_learning.induction import Datum, LiftedAtomMap, lifted_atoms
-from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
+from needful.operator_learning.learning_problem import LearningProblem
+from needful.operator_learning.objective import Hypothesis
 from needful.operator_learning.opportunities import ANYTHING, SCREENING_DEMONSTRATIONS, Opportunities, holds
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_conditions import (

@@ -1,9 +1,9 @@
 """Closed-loop execution: plan, execute one controller, observe, and decide how to go on.
 
-After each controller, the agent compares what it observes with the necessary atoms of its plan. The
-necessary atoms α_i must hold before step i, so that the remaining steps reach the goal. If α_i holds at a
-later or an earlier point of the plan than expected, the agent continues from that point. It plans again
-only if this fails.
+After each controller, the agent compares the observed state with the necessary atoms of its plan. The
+necessary atoms α_i of step i must hold before step i, so that this and the later steps reach the goal. If
+the necessary atoms of a later or an earlier step than the expected one hold, the agent continues from that
+step. It plans from scratch only if this fails.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
@@ -31,16 +32,16 @@ from needful.core.plans import (
 )
 from needful.core.state import State
 from needful.core.tasks import Task
-from needful.errors import InvalidInputError, check_at_least_one
+from needful.errors import EnvironmentFailure, InvalidInputError, check_at_least_one
 from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.budget import Budget, Clock
 from needful.planning.refinement import Refinement, RefinementLimits, ResumableRefinement
 from needful.seeding import rng_for, seed_for
 
-# The limits of an attempt to repair a plan; they keep time for planning from scratch.
-# Each step may draw this many times `samples_per_step` samples on average.
+# The limits of sampling parameters again; they leave time for planning from scratch.
+# The maximum number of tries is this number times `samples_per_step` times the number of steps.
 REPAIR_ROUNDS = 2
-# The share of the remaining planning time.
+# The maximum share of the remaining planning time.
 REPAIR_SHARE = 0.25
 
 
@@ -49,12 +50,13 @@ class AgentConfig:
     """The settings and limits of an agent.
 
     Attributes:
-        planning: the settings of planning. `timeout` limits the seconds of all planning for one task, not
-            counting the time in which the world acts. `horizon` limits the low-level actions in the world.
-        max_controllers: how many controllers the agent executes at most.
-        max_replans: how many times the agent plans from scratch after the first plan.
-        max_misses: how many times in a row the agent falls back to an earlier step of its plan. After
-            that it plans from scratch.
+        planning: the settings of planning. `timeout` limits the total planning time for one task in
+            seconds; the time for acting and observing does not count. `horizon` limits the low-level
+            actions in the world.
+        max_controllers: the maximum number of controllers that the agent executes.
+        max_replans: how many times at most the agent plans from scratch after the first plan.
+        max_misses: how many times in a row at most the agent falls back to an earlier step of its plan.
+            After that it plans from scratch.
         readings: how many readings make one observation, which is the median of each feature. If the first
             two readings are equal, readings are exact, and no more are taken.
         careful_readings: how many readings are used to conclude that a step missed its subgoal or that the
@@ -97,15 +99,15 @@ class Agent:
         """Act in the world until the goal of the task holds or a limit is reached.
 
         The first plan is the plan of `needful.plan` with the same seed. If readings are exact and each
-        controller does what the simulator predicts, exactly this plan is executed. The initial state of
-        the task is not used: the agent starts from what it observes. Unless time runs out, the decisions
-        depend only on the arguments and on the world.
+        controller does what the simulator predicts, exactly this plan is executed. The agent starts
+        from the state that it observes; the initial state of the task is not used. Unless time runs out,
+        the decisions depend only on the arguments and on the world.
         """
         return _Episode(self, task, world, seed, clock).run()
 
 
 @dataclass(frozen=True, slots=True)
-class _Course:
+class _CurrentPlan:
     """A refined plan: step i executes `actions[i]` and is predicted to lead to `states[i + 1]`."""
 
     steps: AbstractPlan
@@ -131,11 +133,12 @@ class _Episode:
         self.agent, self.config, self.task, self.world, self.seed = agent, agent.config, task, world, seed
         self.clock, self.started = clock, clock()
         self.seconds_in_world = 0.0
-        self.course: _Course | None = None
-        self.reason = "There is no plan yet."  # why there is no course
-        self.position = 0  # the step of the course to execute next, if all goes well
+        self.current: _CurrentPlan | None = None
+        # The reason and the outcome of having no plan.
+        self.reason, self.outcome = "There is no plan yet.", Outcome.NO_ABSTRACT_PLAN
+        self.position = 0  # the step of the plan to execute next, if all goes well
         self.misses = 0  # how many times in a row the agent fell back
-        self.plans, self.refinements, self.low_level_actions = 0, 0, 0
+        self.plan_count, self.refinements, self.low_level_actions = 0, 0, 0
         self.actions: list[GroundController] = []
         self.steps: list[GroundOperator] = []
         self.events: list[AgentEvent] = []
@@ -152,14 +155,14 @@ class _Episode:
             if failure is not None:
                 self._log(Decision.GIVE_UP, failure.detail, failure.missing)
                 return self._result(failure)
-            if self.course is not None:  # otherwise planning failed, and there is a new observation
-                self._act(self.course.actions[self.position], self.course.steps[self.position])
+            if self.current is not None:  # otherwise planning failed, and there is a new observation
+                self._act(self.current.actions[self.position], self.current.steps[self.position])
 
     def _act(self, action: GroundController, step: GroundOperator) -> None:
         started = self.clock()
-        execution = self.world.act(action)
+        with suppress(EnvironmentFailure):  # the observation shows what happened
+            self.low_level_actions += self.world.act(action).steps
         self.seconds_in_world += self.clock() - started
-        self.low_level_actions += execution.steps
         self.position += 1
         self.actions.append(action)
         self.steps.append(step)
@@ -167,9 +170,9 @@ class _Episode:
         self.states.append(self._observe())
 
     def _observe(self) -> State:
-        """Return an observation; look closely before concluding that a step failed or the goal holds."""
+        """Return an observation, with more readings if it suggests that a step failed or the goal holds."""
         state = self._read(self.config.readings)
-        surprised = self.course is not None and self.course.violated(self.position, state)
+        surprised = self.current is not None and self.current.violated(self.position, state)
         if surprised or self.task.achieved_in(state):
             return self._read(self.config.careful_readings)
         return state
@@ -189,15 +192,15 @@ class _Episode:
         return len(self.readings) > 1 and self.readings[0] == self.readings[1]
 
     def _decide(self) -> Failure | None:
-        """Choose the next action: set `course` and `position`; return a failure to give up."""
+        """Choose the next action: set `current` and `position`; return a failure to give up."""
         state = self.states[-1]
-        if self.course is None:
-            return self._plan(Decision.REPLAN if self.plans else Decision.PLAN, self.reason)
-        if state == self.course.states[self.position]:
+        if self.current is None:
+            return self._plan(Decision.REPLAN if self.plan_count else Decision.PLAN, self.reason)
+        if state == self.current.states[self.position]:
             self._log(Decision.CONTINUE, f"{self.steps[-1]} had the predicted result.")
             self.misses = 0
             return None
-        missing = self.course.violated(self.position, state)
+        missing = self.current.violated(self.position, state)
         if self._jump_ahead(state, missing) or (not missing and self._continue(state)):
             self.misses = 0
             return None
@@ -212,10 +215,10 @@ class _Episode:
 
     def _jump_ahead(self, state: State, missing: tuple[GroundAtom, ...]) -> bool:
         """Jump to the latest step after the expected one from which the rest of the plan works."""
-        assert self.course is not None
-        for point in reversed(range(self.position + 1, len(self.course.steps))):
-            if not self.course.violated(point, state) and self._follow_rest(point, [state]):
-                step = self.course.steps[0]
+        assert self.current is not None
+        for point in reversed(range(self.position + 1, len(self.current.steps))):
+            if not self.current.violated(point, state) and self._follow_rest(point, [state]):
+                step = self.current.steps[0]
                 self._log(Decision.JUMP_AHEAD, f"The rest of the plan works from {step} on.", missing)
                 return True
         return False
@@ -226,28 +229,26 @@ class _Episode:
         The parameters of the plan were chosen for the predicted states. They are kept if they also reach
         all subgoals from the observed state.
         """
-        assert self.course is not None
+        assert self.current is not None
         if self._follow_rest(self.position, [state]):
-            step = self.course.steps[0]
+            step = self.current.steps[0]
             self._log(Decision.CONTINUE, f"The atoms that {step} and later steps need hold.")
             return True
-        step = self.course.steps[self.position]
-        return self._try_again(
-            self.position, state, f"The parameters of {step} do not fit the observed state."
-        )
+        reason = f"The parameters of {self.current.steps[self.position]} do not fit the observed state."
+        return self._try_again(self.position, state, reason)
 
     def _fall_back(self, state: State, missing: tuple[GroundAtom, ...]) -> bool:
         """Return to the latest step before the expected one whose necessary atoms hold.
 
-        If the state is the one that this step was planned for, its action is first tried again as planned.
+        If the state equals the one that this step was planned for, first execute the same action again.
         """
-        assert self.course is not None
+        assert self.current is not None
         earlier = reversed(range(self.position))
-        point = next((one for one in earlier if not self.course.violated(one, state)), None)
+        point = next((one for one in earlier if not self.current.violated(one, state)), None)
         if point is None:
             return False
-        step = self.course.steps[point]
-        if self.misses == 1 and state == self.course.states[point]:
+        step = self.current.steps[point]
+        if self.misses == 1 and state == self.current.states[point]:
             self._log(Decision.RETRY, f"{step} had no effect and is tried again.", missing)
             self.position = point
             return True
@@ -258,12 +259,12 @@ class _Episode:
     def _try_again(
         self, point: int, state: State, reason: str, missing: tuple[GroundAtom, ...] = ()
     ) -> bool:
-        """Sample the parameters of step `point` again, or of all steps from there on.
+        """Sample the parameters of step `point` again; if this is not enough, those of all later steps too.
 
-        Returns whether the rest of the plan then works in simulation.
+        Return whether the plan then works in simulation from this step on.
         """
-        assert self.course is not None
-        steps, subgoals = self.course.steps[point:], self.course.necessary[point:]
+        assert self.current is not None
+        steps, subgoals = self.current.steps[point:], self.current.necessary[point:]
         found = self._refine(steps[:1], subgoals[:2], state)
         if found.failure is None and self._follow_rest(point + 1, list(found.states), found.actions):
             self._log(Decision.RESAMPLE, reason, missing)
@@ -280,23 +281,23 @@ class _Episode:
     ) -> bool:
         """Follow the plan from step `point` on, if its actions reach all subgoals in simulation.
 
-        `before` are actions for the steps directly before `point`; they are executed first, and lead
-        through the given states.
+        `before` has the actions of the steps directly before `point`, which will be executed first.
+        `states` has the states before and after each of these actions.
         """
-        assert self.course is not None
-        course = self.course
-        if course.violated(point, states[-1]):
+        assert self.current is not None
+        followed = self.current
+        if followed.violated(point, states[-1]):
             return False
-        for index in range(point, len(course.steps)):
-            action = course.actions[index]
+        for index in range(point, len(followed.steps)):
+            action = followed.actions[index]
             if not action.initiable(states[-1]):
                 return False
             execution = self.agent.execute(states[-1], action)
             states.append(execution.state)
-            if execution.steps == 0 or course.violated(index + 1, execution.state):
+            if execution.steps == 0 or followed.violated(index + 1, execution.state):
                 return False
         start = point - len(before)
-        self._follow(course.steps[start:], (*before, *course.actions[point:]), tuple(states))
+        self._follow(followed.steps[start:], (*before, *followed.actions[point:]), tuple(states))
         return True
 
     def _refine(self, steps: AbstractPlan, subgoals: Sequence[AbstractState], state: State) -> Refinement:
@@ -308,7 +309,7 @@ class _Episode:
         agent = self.agent
         found = ResumableRefinement(
             steps, subgoals, state, agent.model.samplers, agent.execute, limits, rng
-        ).resume(max_work=REPAIR_ROUNDS * planning.samples_per_step * len(steps))
+        ).resume(max_tries=REPAIR_ROUNDS * planning.samples_per_step * len(steps))
         self.statistics.samples += found.samples
         self.statistics.seconds_refinement += self.clock() - started
         return found
@@ -316,15 +317,16 @@ class _Episode:
     def _plan(
         self, decision: Decision, reason: str, missing: tuple[GroundAtom, ...] = ()
     ) -> Failure | None:
-        """Plan from scratch; if no plan is found, observe again and leave `course` empty."""
-        if self.plans > self.config.max_replans:
+        """Plan from scratch; if no plan is found, observe again and leave `current` empty."""
+        if self.plan_count > self.config.max_replans:
             detail = f"The limit of {self.config.max_replans} replans is reached. {reason}"
-            return self._failure(Outcome.SUBGOAL_MISSED, detail, missing)
+            outcome = Outcome.SUBGOAL_MISSED if self.current is not None else self.outcome
+            return self._failure(outcome, detail, missing)
         if self._seconds_left() <= 0:
             return self._failure(Outcome.TIMEOUT, f"Planning time ran out. {reason}", missing)
         self._log(decision, reason, missing)
-        seed = seed_for(self.seed, "replan", self.plans) if self.plans else self.seed
-        self.plans, self.misses, self.course = self.plans + 1, 0, None
+        seed = seed_for(self.seed, "replan", self.plan_count) if self.plan_count else self.seed
+        self.plan_count, self.misses, self.current = self.plan_count + 1, 0, None
         limits = replace(
             self.config.planning, timeout=self._seconds_left(), horizon=self._low_level_actions_left()
         )
@@ -336,7 +338,7 @@ class _Episode:
             self._follow(result.abstract_plan, result.actions, result.states)
             return None
         failure = result.failure or self._failure(result.outcome, result.outcome.value.replace("_", " "))
-        self.reason = f"No plan was found: {failure.detail}"
+        self.reason, self.outcome = f"No plan was found: {failure.detail}", result.outcome
         self.states[-1] = self._read(len(self.readings) + self.config.careful_readings)
         if result.outcome is Outcome.NO_ABSTRACT_PLAN and self.states[-1] == state:
             return failure  # planning again would have the same result
@@ -345,7 +347,7 @@ class _Episode:
     def _follow(
         self, steps: AbstractPlan, actions: tuple[GroundController, ...], states: tuple[State, ...]
     ) -> None:
-        self.course = _Course(steps, actions, states, necessary_atoms(steps, self.task.goal))
+        self.current = _CurrentPlan(steps, actions, states, necessary_atoms(steps, self.task.goal))
         self.position = 0
 
     def _limit_reached(self) -> Failure | None:
@@ -380,7 +382,7 @@ class _Episode:
             tuple(self.states),
             tuple(self.steps),
             tuple(self.events),
-            max(0, self.plans - 1),
+            max(0, self.plan_count - 1),
             self._seconds(),
             failure,
             self.statistics,

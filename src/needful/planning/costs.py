@@ -1,15 +1,15 @@
-"""Costs of ground operators. They rise if a step does not do in simulation what its operator predicts.
+"""Costs of ground operators, which rise if simulated steps do not have the predicted effects.
 
 Every ground operator costs 1 at first. A step misses its subgoal if its controller ran but a predicted atom
-does not hold afterwards. If no try of a step reached the subgoal, its ground operator is a suspect and
-becomes dearer for the rest of the task, so the next abstract plan avoids it if it can:
+does not hold afterwards. If no try of a step reached the subgoal, its ground operator is a suspect: its
+cost is raised for the rest of the task, so that the next abstract plan avoids it if possible.
 
-- The surcharge is `SURCHARGE` if all tries missed a common atom, and 1 if they did not. It doubles each
-  time the ground operator is suspected again. So a plan that avoids the step is found soon, however long it
-  is, and a step that no plan can avoid does not make the search much harder at once.
-- Several groundings of an operator may miss the same add effect although no grounding ever reached its
-  subgoal. Then the operator itself is doubtful, and each grounding, tried or not, costs 1 more for every
-  such grounding after the first.
+- The surcharge is `SURCHARGE` if there is an atom that all tries missed, else 1. It doubles each time the
+  ground operator is suspected again. Thus a plan that avoids the step is found soon, even if it is long. If
+  no plan can avoid the step, the search becomes harder only gradually.
+- The operator itself is doubtful if several of its groundings missed the same add effect and no grounding
+  reached its subgoal. If n groundings missed the effect, the cost of every grounding of the operator, tried
+  or not, rises by n - 1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from needful.errors import InvalidInputError, UnknownNameError
 
 # The first surcharge of a ground operator whose tries all missed a common atom.
 SURCHARGE = 4
-# The reasons of failures in which the controller of the step ran.
+# The outcomes of failed tries in which the controller of the step ran.
 _RAN = (Outcome.CONTROLLER_FAILED, Outcome.SUBGOAL_MISSED, Outcome.SAMPLER_EXHAUSTED)
 # The maximum surcharge. The sums of costs in the C++ engine are 32-bit integers.
 MAX_SURCHARGE = 512
@@ -81,10 +81,12 @@ UNIT_COSTS = OperatorCosts()
 
 @dataclass(slots=True)
 class StepMisses:
-    """The tries of the latest step that a refinement reached, in which its controller ran without success.
+    """The failed tries of the first step whose subgoal a refinement has not reached yet.
+
+    Only tries in which the controller ran are counted.
 
     Attributes:
-        step: the index of the step. No try of it has reached its subgoal.
+        step: the index of the step.
         operator: its ground operator; None if there was no such try.
         missing: the subgoal atoms that all tries missed.
         tries: the number of tries since the last call of `take_suspect`.
@@ -109,7 +111,7 @@ class StepMisses:
             self.tries += 1
 
     def take_suspect(self) -> Suspect | None:
-        """Return the operator of the step as a suspect, or None without misses since the last call."""
+        """Return the step's operator as a suspect, or None if no try failed since the last call."""
         tries, self.tries = self.tries, 0
         if self.operator is None or not tries:
             return None
@@ -131,11 +133,11 @@ class Suspicions:
     working: frozenset[str] = frozenset()
 
     def with_success(self, operators: Iterable[GroundOperator]) -> Suspicions:
-        """Return the suspicions after steps with these operators reached their subgoals."""
+        """Return the suspicions, updated with ground operators whose steps reached their subgoals."""
         return replace(self, working=self.working.union(one.operator.name for one in operators))
 
     def with_suspect(self, step: int, suspect: Suspect) -> Suspicions:
-        """Return the suspicions after the ground operator with index `step` was suspected again."""
+        """Return the suspicions, updated with a suspect; `step` is the index of its ground operator."""
         known = self.suspects.get(step)
         if known is not None:
             missing = tuple(atom for atom in suspect.missing if atom in known.missing)
@@ -149,7 +151,7 @@ class Suspicions:
 
     def costs(self) -> OperatorCosts:
         """Return the costs of ground operators that follow from the suspicions."""
-        # For each operator that never worked and each add effect, the groundings that missed the effect.
+        # For each add effect of each operator that never worked: how many groundings missed the effect.
         misses: Counter[tuple[str, str]] = Counter()
         for suspect in self.suspects.values():
             operator, binding = suspect.operator.operator, suspect.operator.binding

@@ -20,7 +20,7 @@ from needful.core.operators import Operator
 from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts
 from needful.operator_learning.explanation import TransitionEvidence
 from needful.operator_learning.hill_climbing import ClimbStep
-from needful.operator_learning.learning_problem import Objective
+from needful.operator_learning.objective import Objective
 from needful.storage.json_fields import Field, JsonValue
 from needful.storage.model_directory import load_document
 from needful.storage.vocabulary_json import (

@@ -64,7 +64,7 @@ class RecordedFailure:
 
 @dataclass(frozen=True, slots=True)
 class RecordedSuspect:
-    """A ground operator that may be false; see `needful.core.plans.Suspect`."""
+    """A ground operator whose prediction may be wrong; see `needful.core.plans.Suspect`."""
 
     step: PlanStep
     missing: tuple[GroundAtom, ...]

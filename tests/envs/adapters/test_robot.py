@@ -6,12 +6,11 @@ import pytest
 
 from hidden_velocity import MARK, PAST, PUCK, PUSH, SlidingPuck
 from needful import (
+    Agent,
     EnvironmentFailure,
-    PlanningConfig,
     State,
     Task,
     UnknownNameError,
-    plan,
 )
 from needful.envs.adapters.robot import Robot
 
@@ -51,13 +50,8 @@ def test_a_plan_from_the_simulator_is_executed_on_the_robot() -> None:
     fake, environment = FakeRobot(), PuckAtRest()
     robot = Robot(environment, fake.sense, fake.skills())
     goal = frozenset({PAST(PUCK_OBJECT, MARK_OBJECT)})
-    for seed in range(10):
-        task = Task(robot.observe(), goal)
-        if task.achieved_in(task.initial_state):
-            break
-        result = plan(task, environment.oracle_model(), environment.execute, PlanningConfig(), seed)
-        execution = robot.act(result.actions[0])
-        assert execution.steps == 1
+    agent = Agent(environment.oracle_model(), environment.execute)
+    assert agent.run(Task(robot.observe(), goal), robot, seed=0).solved
     assert fake.x >= 0.4
 
 

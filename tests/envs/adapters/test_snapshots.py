@@ -237,5 +237,32 @@ def test_discarded_snapshots_are_freed_once() -> None:
     assert len(environment.saved) - len(environment.freed) == 3  # two and the initial state
 
 
+def test_a_snapshot_is_discarded_in_the_simulator_of_its_scene() -> None:
+    class Scenes(SlidingPuck):
+        cache_size = 1
+
+        def __init__(self):
+            self.wrong = []
+
+        def scene(self, start):
+            return start > 1.0
+
+        def save(self):
+            return self.simulator, super().save()
+
+        def restore(self, token):
+            super().restore(token[1])
+
+        def discard(self, token):
+            if token[0] is not self.simulator:
+                self.wrong.append(token)
+
+    environment = Scenes()
+    states = [environment.initial_state(start) for start in (0.5, 1.5)]
+    for _ in range(3):
+        states = [environment.simulate(one, WAIT(environment.puck)) for one in states]
+    assert environment.wrong == []
+
+
 def test_the_checker_accepts_snapshots() -> None:
     assert check_environment(SlidingPuck()) == ()

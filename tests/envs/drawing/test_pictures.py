@@ -142,7 +142,8 @@ def test_a_film_strip_grows_with_its_states_and_marks_missing_atoms() -> None:
     assert long[0] == pytest.approx(3 * short[0], abs=3)
     # Captions are above the picture, whose legend is red too.
     captions = (pixels(draw_film_strip(LINE, [START], [caption], GOAL))[:120] for caption in (good, bad))
-    marked = [(part == rgb(palette.RED)).all(axis=2).any() for part in captions]
+    red = np.array(rgb(palette.RED))
+    marked = [bool((np.round(255 * part[:, :, :3]) == red).all(axis=2).any()) for part in captions]
     assert marked == [False, True]
 
 

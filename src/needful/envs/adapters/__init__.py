@@ -1,1 +1,1 @@
-"""Other people's simulators as environments: snapshots, MuJoCo, PyBullet, Gymnasium and real robots."""
+"""Adapters for third-party simulators and real robots: snapshots, MuJoCo, PyBullet, Gymnasium, robots."""

@@ -1,4 +1,4 @@
-"""Gymnasium environments of other people as environments of `needful`; snapshots are deep copies."""
+"""Third-party Gymnasium environments as environments of `needful`; snapshots are deep copies."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ class GymnasiumEnvironment(SnapshotEnvironment):
     limits do not end an episode; `run` calls `self.simulator.step`. The `start` of a task is the seed of
     `reset`, unless you override `reset`.
 
-    A snapshot is a deep copy, with the random generator. If the environment has its own functions for
-    saving and restoring its state, override `save` and `restore`: they are often faster.
+    A snapshot is a deep copy that includes the random generator. If the Gymnasium environment has its own
+    functions to save and restore its state, override `save` and `restore` to call them, which is often
+    faster.
     """
 
     @abstractmethod
     def make_gym(self, scene: Hashable) -> gymnasium.Env[Any, Any]:
-        """Return a new Gymnasium environment, without a render mode; `gymnasium.make` returns one."""
+        """Return a new Gymnasium environment without a render mode, for example from `gymnasium.make`."""
 
     def make_simulator(self, scene: Hashable) -> Any:
         """Return the new Gymnasium environment without its wrappers."""

@@ -32,7 +32,7 @@ class MujocoEnvironment(SnapshotEnvironment):
 
     Write `model_xml`, `arrange`, `run` and `observe`. A snapshot holds `mjSTATE_INTEGRATION`: positions,
     velocities, activations, controls, applied forces, mocap poses, equality switches, and the warm start of
-    the solver. It does not hold changes of the model itself, such as masses or colours.
+    the solver. It does not hold changes to the model itself, such as masses or colours.
     """
 
     @abstractmethod
@@ -41,7 +41,7 @@ class MujocoEnvironment(SnapshotEnvironment):
 
     @abstractmethod
     def arrange(self, start: Any) -> None:
-        """Set positions and velocities in `self.simulator.data`, which is in the model's initial state."""
+        """Set positions and velocities in `self.simulator.data`, which has just been reset."""
 
     def make_simulator(self, scene: Hashable) -> MujocoSimulator:
         """Compile the model of a scene."""
@@ -71,7 +71,7 @@ class MujocoEnvironment(SnapshotEnvironment):
         model, data = self.simulator.model, self.simulator.data
         mujoco.mj_setState(model, data, token, mujoco.mjtState.mjSTATE_INTEGRATION)
         mujoco.mj_forward(model, data)
-        # mj_forward changes the warm start, so that the next step would not be the same to the last bit.
+        # mj_forward changed the warm start; without setting it again, the next step would differ slightly.
         mujoco.mj_setState(model, data, token, mujoco.mjtState.mjSTATE_INTEGRATION)
 
 

@@ -27,7 +27,7 @@ class Attachment:
 
 @dataclass(slots=True)
 class BulletWorld:
-    """A world of PyBullet.
+    """A PyBullet world.
 
     Attributes:
         client: PyBullet's functions, bound to the physics client of this world.
@@ -61,9 +61,10 @@ class BulletWorld:
                 self.client.removeConstraint(self.constraints.pop(one))
 
     def restore(self, state: int, attachments: Sequence[Attachment] = ()) -> None:
-        """Restore a saved state and attachments; the result does not depend on the state before.
+        """Restore a saved state and attachments; the result does not depend on the current state.
 
-        PyBullet alone mixes old contacts into the restored state. To remove them, move all bodies apart.
+        PyBullet's `restoreState` mixes old contacts into the restored state. To remove these contacts, move
+        all bodies apart first.
         """
         for constraint in self.constraints.values():
             self.client.removeConstraint(constraint)
@@ -96,13 +97,12 @@ class BulletWorld:
 class _Saved:
     """A saved state of PyBullet, and the attachments, which PyBullet does not save."""
 
-    client: Any
     state: int
     attachments: tuple[Attachment, ...]
 
 
 class PyBulletEnvironment(SnapshotEnvironment):
-    """An environment whose simulator is a world of PyBullet without a window.
+    """An environment whose simulator is a PyBullet world without a window.
 
     Write `load`, `arrange`, `run` and `observe`. A snapshot holds what `saveState` saves (poses,
     velocities, joints and contacts) and the attachments that were made with `self.simulator.attach`.
@@ -112,7 +112,8 @@ class PyBulletEnvironment(SnapshotEnvironment):
     bodies sleep.
     """
 
-    # Most repeated actions give equal bits. The first inverse kinematics of a client differs by about 1e-7.
+    # Most repeated actions give identical results. The first inverse kinematics of a client differs by
+    # about 1e-7.
     tolerance: float = 1e-5
 
     @abstractmethod
@@ -121,7 +122,7 @@ class PyBulletEnvironment(SnapshotEnvironment):
 
     @abstractmethod
     def arrange(self, start: Any) -> None:
-        """Put the bodies of `self.simulator`, a newly loaded world, where `start` wants them."""
+        """Put the bodies of `self.simulator`, a newly loaded world, at the poses that `start` describes."""
 
     def make_simulator(self, scene: Hashable) -> BulletWorld:
         """Connect to a new physics client and load a scene."""
@@ -132,7 +133,7 @@ class PyBulletEnvironment(SnapshotEnvironment):
                 f"The package pybullet is not installed. Install it: {install_command('examples')}"
             ) from error
         client = bullet_client.BulletClient(bullet_client.pybullet.DIRECT)
-        # Otherwise, the order in which contacts are solved depends on the past.
+        # Otherwise, the order in which contacts are solved depends on earlier simulation steps.
         client.setPhysicsEngineParameter(deterministicOverlappingPairs=1)
         bodies = self.load(client, scene)
         return BulletWorld(client, bodies, client.saveState())
@@ -145,8 +146,8 @@ class PyBulletEnvironment(SnapshotEnvironment):
     def save(self) -> _Saved:
         """Save the state in the memory of PyBullet."""
         world = self.simulator
-        token = _Saved(world.client, world.client.saveState(), world.attachments)
-        self.restore(token)  # going on from here must be the same as restoring the snapshot later
+        token = _Saved(world.client.saveState(), world.attachments)
+        self.restore(token)  # continuing now must give the same result as restoring later
         return token
 
     def restore(self, token: _Saved) -> None:
@@ -155,4 +156,4 @@ class PyBulletEnvironment(SnapshotEnvironment):
 
     def discard(self, token: _Saved) -> None:
         """Free the memory of a saved state."""
-        token.client.removeState(token.state)
+        self.simulator.client.removeState(token.state)

@@ -1,4 +1,4 @@
-"""A robot of the real world, in which an agent executes its plans; planning happens in a simulator."""
+"""A real robot, on which an agent executes its plans; planning happens in a simulator."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Skill: TypeAlias = Callable[[Sequence[Object], Parameters], None]
 
 @dataclass(frozen=True, slots=True)
 class Robot:
-    """A robot whose sensors and skills are functions, for example clients of ROS actions.
+    """A robot whose sensors and skills are called as functions, for example clients of ROS actions.
 
     It can observe and act, which is all that an agent needs; it cannot go back to an earlier state. The
     agent plans in `environment`, whose simulator starts from the observed state.
 
     Attributes:
-        environment: the environment in which to plan. If it is a `SnapshotEnvironment`, it needs a method
-            `start_of`, which sets up the simulator from an observed state.
+        environment: the environment in which to plan. If it is a `SnapshotEnvironment`, it needs the method
+            `start_of`, so that its simulator can be set up from an observed state.
         sense: returns the current state of the world, from cameras and encoders.
         skills: for each controller, by name, a function that executes it with the given objects and
             parameters and returns when it has finished. It may raise `EnvironmentFailure`.
@@ -46,7 +46,7 @@ class Robot:
         return self.sense()
 
     def act(self, action: GroundController) -> Execution:
-        """Execute an action on the robot; return the state that is observed after it."""
+        """Execute an action on the robot; the result contains the state observed after it."""
         parameters = action.controller.clip(action.parameters)
         try:
             self.skills[action.controller.name](action.objects, parameters)

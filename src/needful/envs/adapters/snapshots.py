@@ -1,11 +1,13 @@
 """Environments on top of a simulator with hidden state, such as velocities, contacts or random generators.
 
-The features of a `State` do not determine such a simulator. A `SnapshotEnvironment` therefore saves a
-snapshot of the simulator after every action, and restores it when the planner continues from that state.
+The features of a `State` do not determine the full state of such a simulator. Therefore a
+`SnapshotEnvironment` saves a snapshot of the simulator after every action, and restores it when the planner
+continues from that state.
 
-A state remembers its history: how the simulator was started, and the actions since then. The history finds
-the snapshot of a state, keeps states with equal features but different hidden state apart, and recovers a
-snapshot that is no longer in the cache, also in another process: the actions are run again.
+A state has a history: how the simulator was started, and the actions since then. The history identifies the
+snapshot of a state. It also distinguishes states that have equal features but different hidden state. If a
+snapshot is not in the cache, or if a state comes from another process, the actions of the history are run
+again.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from needful.core.state import State
 from needful.envs.contract import MAX_STEPS, Environment
 from needful.errors import EnvironmentFailure, InvalidInputError, UnknownNameError
 
-# A controller's name instead of the controller: controllers may hold functions, which cannot be pickled.
+# The controller is stored by name, because controllers may hold functions, which cannot be pickled.
 PastAction: TypeAlias = tuple[str, tuple[Object, ...], Parameters]
 
 
@@ -68,8 +70,8 @@ class SimulatorCalls:
     """How often a `SnapshotEnvironment` called its simulator.
 
     Attributes:
-        runs: actions that were run because somebody asked for their result.
-        replays: actions that were run again, because a snapshot was no longer in the cache.
+        runs: how many actions were run because a caller requested their result.
+        replays: how many actions were run again because a snapshot was not in the cache.
         resets: how often the simulator was set up from the start of a task.
         restores: how often a snapshot was restored.
         saves: how often a snapshot was saved.
@@ -104,15 +106,15 @@ class SnapshotEnvironment(Environment):
     `sample_task` gets the initial state of a task from `initial_state(start)`. Here, `start` is a hashable
     value from which `reset` sets up the simulator, such as a seed or the poses of all objects.
 
-    The result of `execute` depends on its arguments only, if restoring a snapshot and running an action
-    again gives equal atoms, and features that differ by at most `tolerance`.
+    If a snapshot is restored and the same action is run again, the atoms must be equal, and the features
+    may differ by at most `tolerance`. Then the result of `execute` depends only on its arguments.
 
     Attributes:
-        tolerance: the largest difference of features between two runs of the same action.
+        tolerance: the largest allowed difference of features between two runs of the same action.
         cache_size: how many snapshots to keep. Initial states are counted separately.
     """
 
-    # As for other environments, 100 controllers; here each may take many low-level actions.
+    # Enough for 100 controllers, as in other environments; here each may take many low-level actions.
     horizon: int = 100 * MAX_STEPS
     tolerance: float = 0.0
     cache_size: int = 256
@@ -129,8 +131,8 @@ class SnapshotEnvironment(Environment):
     def run(self, action: GroundController) -> int:
         """Run a controller in `self.simulator` until it terminates; return the number of low-level actions.
 
-        Raise `EnvironmentFailure` if the action is not possible, with the objects that are to blame, if
-        any. The simulator may be in any state then: its last snapshot will be restored.
+        Raise `EnvironmentFailure` if the action is not possible; if certain objects prevent it, name them.
+        The simulator may then be in any state, because a snapshot is restored before the next action.
         """
 
     @abstractmethod
@@ -139,28 +141,32 @@ class SnapshotEnvironment(Environment):
 
     @abstractmethod
     def save(self) -> Any:
-        """Return a snapshot of the current state of `self.simulator`, with its hidden state."""
+        """Return a snapshot of the current state of `self.simulator`, including its hidden state."""
 
     @abstractmethod
     def restore(self, token: Any) -> None:
-        """Put `self.simulator` into the state in which `save` returned `token`."""
+        """Put `self.simulator` back into the state that it had when `save` returned `token`."""
 
     def discard(self, token: Any) -> None:
-        """Free the memory of a snapshot that will not be restored again."""
+        """Free the memory of a snapshot that will not be restored again.
+
+        `self.simulator` is the simulator in which the snapshot was saved.
+        """
 
     def scene(self, start: Any) -> Hashable:
-        """Return which simulator `start` needs.
+        """Return the scene of `start`, which identifies the simulator that it needs.
 
         Each scene has its own simulator and snapshots. Override this method if tasks differ in the bodies
-        that are loaded, for example with the number of blocks.
+        that are loaded, for example in the number of blocks.
         """
         return None
 
     def start_of(self, state: State) -> Hashable:
-        """Return the start from which `reset` sets up a state that did not come from this environment.
+        """Return the `start` from which `reset` sets up a state that did not come from this environment.
 
         Such states come from files, cameras and `State.replace`; they have no hidden state. Override this
-        method if the features of a state at rest are enough to set up the simulator. It raises by default.
+        method if the features of a state at rest are enough to set up the simulator. By default, it
+        raises an error.
         """
         raise InvalidInputError(
             f"The environment {self.name!r} has no snapshot of this state: it did not come from its "
@@ -179,7 +185,7 @@ class SnapshotEnvironment(Environment):
         return self._session.calls
 
     def initial_state(self, start: Any) -> State:
-        """Return the state in which the simulator is after `reset(start)`."""
+        """Return the state of the simulator after `reset(start)`."""
         if not _hashable(start):
             raise InvalidInputError(
                 f"The start {start!r} of the environment {self.name!r} is not hashable. Pass a number, a "
@@ -221,7 +227,7 @@ class SnapshotEnvironment(Environment):
         return state.history
 
     def _go_to(self, history: History) -> int:
-        """Put the simulator at the end of a history; return how many actions were run again for it."""
+        """Bring the simulator to the end of a history; return how many actions had to be run again."""
         session = self._session
         session.select(self.scene(history.start), self.make_simulator)
         if session.live.history == history:
@@ -254,8 +260,9 @@ class SnapshotEnvironment(Environment):
         steps = self.run(action)
         if not isinstance(steps, int) or steps < 1:
             raise InvalidInputError(
-                f"`run` of the environment {self.name!r} returned {steps!r} for {action}. Return the number "
-                "of low-level actions, at least 1, or raise EnvironmentFailure if the action is not possible."
+                f"`run` of the environment {self.name!r} returned {steps!r} for {action}. Return the "
+                "number of low-level actions, at least 1. If the action is not possible, raise "
+                "EnvironmentFailure."
             )
         self._arrive(history.after(action))
         return steps
@@ -267,8 +274,10 @@ class SnapshotEnvironment(Environment):
             return  # keep the first snapshot: this one may differ by the tolerance
         session.count(saves=1)
         session.live.history = history
-        for token in session.keep(history, self.save(), self.cache_size):
+        for replaced, token in session.keep(history, self.save(), self.cache_size):
+            session.scene = self.scene(replaced.start)
             self.discard(token)
+        session.scene = self.scene(history.start)
 
     def _ground(self, past: PastAction) -> GroundController:
         name, objects, parameters = past
@@ -301,7 +310,7 @@ def _hashable(value: object) -> bool:
 
 @dataclass(slots=True)
 class _LiveSimulator:
-    """A simulator, and the history at whose end it is; the history is None if it is not known."""
+    """A simulator and the history of its current state; the history is None if it is not known."""
 
     simulator: Any
     history: History | None = None
@@ -311,8 +320,8 @@ class _LiveSimulator:
 class _Session:
     """The simulators of one process, one per scene, with the snapshots of their states.
 
-    The snapshots that were not used for the longest time are discarded first. Snapshots of initial states
-    are kept apart from the others, because every plan for a task starts there.
+    The least recently used snapshots are discarded first. Snapshots of initial states are stored
+    separately, because every plan for a task starts from one of them.
     """
 
     calls: SimulatorCalls = SimulatorCalls()
@@ -340,7 +349,7 @@ class _Session:
         )
 
     def longest_known(self, history: History) -> History | None:
-        """Return the longest beginning of a history of which there is a snapshot."""
+        """Return the longest prefix of a history for which there is a snapshot, or None."""
         for end in range(len(history.actions), -1, -1):
             beginning = replace(history, actions=history.actions[:end])
             if beginning in self._kept(beginning):
@@ -352,14 +361,14 @@ class _Session:
         self._kept(history).move_to_end(history)
         return self._kept(history)[history]
 
-    def keep(self, history: History, token: Any, capacity: int) -> list[Any]:
-        """Store a snapshot; return the tokens of snapshots that it replaces."""
+    def keep(self, history: History, token: Any, capacity: int) -> list[tuple[History, Any]]:
+        """Store a snapshot; return the snapshots that were removed from the cache, with their histories."""
         kept = self._kept(history)
-        replaced = [kept.pop(history)] if history in kept else []
+        replaced = [(history, kept.pop(history))] if history in kept else []
         kept[history] = token
-        # Keep the snapshot of one initial state in any case, so that replays need no reset.
+        # Always keep the snapshot of at least one initial state, so that replays need no reset.
         while len(kept) > (capacity if history.actions else max(1, capacity)):
-            replaced.append(kept.popitem(last=False)[1])
+            replaced.append(kept.popitem(last=False))
         return replaced
 
     def _kept(self, history: History) -> OrderedDict[History, Any]:

@@ -1,0 +1,56 @@
+"""Sets of operators as hypotheses of learning, and the objective by which they are compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from needful.operator_learning.backchaining import Coverage
+from needful.operator_learning.candidates import Candidate
+from needful.operator_learning.partition import FittedOperator, Partition
+
+
+class Objective(NamedTuple):
+    """The objective J(Ω) of a set of operators; fields are compared in order, and smaller is better.
+
+    Deviations E6 and E7, docs/paper_to_code.md: the paper's J = (1 − coverage) + λ|Ω| is compared
+    lexicographically as (U, |Ω|). Coverage is therefore never traded for a smaller model.
+    """
+
+    uncovered: int
+    operators: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A set of operators Ω, and which transitions of the demonstrations it covers.
+
+    `partition` assigns transitions to operators. Each operator is induced from its transitions. `coverage`
+    is the result of backchaining with these operators.
+    """
+
+    partition: Partition
+    coverage: Coverage
+
+    def __repr__(self) -> str:
+        return f"Hypothesis(operators={len(self.fitted)}, uncovered={self.coverage.uncovered})"
+
+    @property
+    def fitted(self) -> tuple[FittedOperator, ...]:
+        """The operators, each with the transitions it explains."""
+        return self.partition.fitted
+
+    @property
+    def objective(self) -> Objective:
+        """The objective J(Ω): fewest uncovered transitions first, then fewest operators."""
+        return Objective(self.coverage.uncovered, len(self.fitted))
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """The operators before fitting, without induced preconditions and deletes."""
+        return tuple(fitted.candidate for fitted in self.fitted)
+
+    @property
+    def operator_texts(self) -> frozenset[str]:
+        """The texts of the operators; hypotheses with equal texts have equal operators."""
+        return frozenset(fitted.operator.text for fitted in self.fitted)
