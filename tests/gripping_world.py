@@ -1,7 +1,8 @@
 """A domain whose vocabulary lacks predicates: blocks are picked up and put on a table or a shelf.
 
-A block can be put down only while it is held. The parameter of Pick decides the grip: from above or from
-the side. Blocks go onto the table from above, and onto the shelf from the side.
+A block can be put down only while it is held; several blocks can be held at once. The parameter of Pick
+decides the grip: from above or from the side. Blocks go onto the table from above, and onto the shelf from
+the side.
 """
 
 from __future__ import annotations
@@ -54,10 +55,7 @@ class Gripping(Environment):
     def simulate(self, state: State, action: GroundController) -> State:
         (block,) = action.objects
         if action.controller == PICK:
-            others = {one: {"held": 0.0} for one in state.of_type(BLOCK)}
-            return state.replace(
-                {**others, block: {"held": 1.0, "grip": action.parameters[0], "surface": 0.0}}
-            )
+            return state.replace({block: {"held": 1.0, "grip": action.parameters[0], "surface": 0.0}})
         on_table = action.controller == PUT_ON_TABLE
         if not state.get(block, "held") or (state.get(block, "grip") > 0.5) != on_table:
             raise EnvironmentFailure(f"{block} is not held in the right way.", frozenset({block}))
