@@ -16,7 +16,7 @@ from needful.operator_learning.hill_climbing import (
     reduce_complexity,
     stay_where_stuck,
 )
-from needful.operator_learning.induction import partly_bound, whole_predicate
+from needful.operator_learning.induction import partly_bound, whole_typed_predicate
 from needful.operator_learning.learn_operators import OperatorLearningConfig
 from needful.operator_learning.merge_types import keep_types, merge_types
 from needful.operator_learning.negative_preconditions import positive_preconditions_only
@@ -26,7 +26,7 @@ from needful.operator_learning.unnamed_objects import named_objects_only
 # The paper's procedure, as in the approach `necessary-paper`, and the same with narrower quantified deletes
 # and wider types.
 PAPER = OperatorLearningConfig(
-    generalise=whole_predicate,
+    generalise=whole_typed_predicate,
     reduce=reduce_complexity,
     types=keep_types,
     conditions=named_objects_only,

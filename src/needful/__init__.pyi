@@ -108,6 +108,7 @@ from needful.operator_learning.explanation import explain_operator as explain_op
 from needful.operator_learning.learn_operators import OperatorLearningConfig as OperatorLearningConfig
 from needful.operator_learning.learn_operators import learn_operators as learn_operators
 from needful.operator_learning.learned_operators import LearnedOperators as LearnedOperators
+from needful.paper.presets import paper_preset as paper_preset
 from needful.planning.agent import Agent as Agent
 from needful.planning.agent import AgentConfig as AgentConfig
 from needful.planning.bilevel import PlanningConfig as PlanningConfig

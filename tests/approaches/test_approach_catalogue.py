@@ -52,7 +52,7 @@ def test_ablations_keep_the_types_and_the_parameters_of_the_data():
     }
     assert BILEVEL_APPROACHES["necessary-paper"].operator_config == {
         **narrow,
-        "generalise": "whole_predicate",
+        "generalise": "whole_typed_predicate",
         "reduce": "reduce_complexity",
         "repair": "keep_atoms",
         "escape": "stay_where_stuck",

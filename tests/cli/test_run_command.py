@@ -86,7 +86,7 @@ def test_there_is_a_record_for_each_task(runs: dict[str, Path], domain: str) -> 
         assert record["outcome"] == Outcome.SOLVED.value
         assert set(record["seconds"]) == {"grounding", "search", "refinement", "total"}
         assert record["seconds"]["total"] >= record["seconds"]["search"] > 0
-        assert set(record["versions"]) - {"torch"} == {"python", "needful", "numpy"}
+        assert set(record["versions"]) - {"torch"} == {"python", "needful", "numpy", "sources"}
         assert record["plan_length"] >= 2
         assert record["abstract_plans"] == 1
     assert len({record["config_hash"] for record in records}) == 1
@@ -272,3 +272,28 @@ def test_unknown_sampler_source_gets_a_suggestion(tmp_path: Path) -> None:
     assert (result.code, result.out) == (2, "")
     assert "'orakle'. Did you mean 'oracle'? Known: learned, oracle." in result.err
     assert files_below(tmp_path) == {}
+
+
+def test_a_preset_sets_the_options_that_are_not_given(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    arguments = ("run", "screws", "--preset", "paper", "--demos", "5", "--tasks", "2", "--seed", "1")
+    summary = json.loads(succeed(*arguments, "--out", out, "--json").out)
+    assert summary["learner"] == "necessary-paper"
+    assert (summary["demos"], summary["tasks"], summary["seed"]) == (5, 2, 1)
+    assert summary["preset"] == "paper, except demos"
+    records = read_lines(out / "records.jsonl")
+    assert [record["preset"] for record in records] == ["paper, except demos"] * 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("screws", "--preset", "papers"), "Unknown preset 'papers'. Did you mean 'paper'?"),
+        (("toy.py:Toy", "--preset", "paper"), "Unknown domain of the paper 'toy.py:Toy'"),
+        (("screws", "--preset", "paper", "--demonstrations", "d.jsonl.gz"), "Leave one of them out"),
+    ],
+)
+def test_a_preset_that_cannot_be_used_is_explained(arguments: tuple[str, ...], message: str) -> None:
+    result = needful("run", *arguments)
+    assert result.code == 2
+    assert message in result.err

@@ -30,6 +30,7 @@ OTHER_PLANNING = {
     "max_ground_operators": None,
     "allow_noops": False,
     "subgoals": predicted_subgoals,
+    "adaptive": False,
 }
 OTHER_RUN = {
     "experiments": ExperimentConfig(),
@@ -43,6 +44,7 @@ OTHER_RUN = {
     "policy": PolicyConfig(epochs=5),
     "execution": ExecutionConfig(closed_loop=True),
     "invention": InventionConfig(),
+    "preset": "paper",
 }
 
 
@@ -79,6 +81,26 @@ def test_every_field_of_a_run_matters_except_tasks_and_validation() -> None:
     assert replace(base, tasks=7).identity("screws") == base.identity("screws")
     # Cross-validation does not affect what is learned.
     assert replace(base, validation_folds=5).identity("screws") == base.identity("screws")
+
+
+@dataclass(frozen=True)
+class Earlier:
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Later:
+    weight: float = 1.0
+    anchors: bool = True
+
+
+Later.__qualname__ = "Earlier"
+
+
+def test_settings_that_were_added_later_do_not_change_the_hashes_of_earlier_runs() -> None:
+    assert config_hash(Later()) == config_hash(Earlier())
+    assert config_hash(Later(anchors=False)) != config_hash(Earlier())
+    assert config_hash(SamplerConfig(anchors=False)) != config_hash(SamplerConfig())
 
 
 def test_nested_fields_matter() -> None:

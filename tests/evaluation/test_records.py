@@ -7,11 +7,12 @@ import platform
 from dataclasses import asdict
 from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
 
 import toy_world
 from needful.core.plans import Outcome, PlanningResult, SearchStatistics, Suspect
 from needful.errors import ResultsError
-from needful.evaluation.records import RunRecord, make_record, run_identity, versions
+from needful.evaluation.records import RunRecord, make_record, run_identity, sources_digest, versions
 from needful.storage.json_fields import Source, parse_json
 
 IDENTITY = run_identity("screws", "necessary", 3)
@@ -34,7 +35,11 @@ def test_record_is_one_line_with_all_fields() -> None:
     parsed = json.loads(line)
     assert list(parsed) == sorted(parsed)
     assert RunRecord(**{**parsed, "missing": tuple(parsed["missing"])}) == found
-    assert set(parsed) == set(asdict(found)) - {"suspects", "execution"}  # left out if they are empty
+    assert set(parsed) == set(asdict(found)) - {
+        "suspects",
+        "execution",
+        "preset",
+    }  # left out if they are empty
 
 
 def test_suspects_are_recorded_and_read() -> None:
@@ -54,8 +59,38 @@ def test_versions_are_those_of_the_installed_packages() -> None:
         "python": platform.python_version(),
         "needful": version("needful"),
         "numpy": version("numpy"),
+        "sources": sources_digest(),
     }
     if find_spec("torch"):
         expected["torch"] = version("torch")
     assert versions() == expected
     assert IDENTITY.versions == versions()
+
+
+def test_the_digest_changes_with_names_and_content_of_sources_alone(tmp_path: Path) -> None:
+    digests = []
+    for number, files in enumerate(
+        [
+            {"a.py": "1", "deep/b.py": "2"},
+            {"deep/b.py": "2", "a.py": "1", "notes.txt": "3"},
+            {"a.py": "1", "deep/b.py": "3"},
+            {"a.py": "1", "b.py": "2"},
+            {"a.py": "12", "deep/b.py": ""},
+        ]
+    ):
+        for name, content in files.items():
+            file = tmp_path / str(number) / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(content)
+        digests.append(sources_digest(tmp_path / str(number)))
+    assert digests[0] == digests[1]
+    assert len(set(digests)) == 4
+
+
+def test_the_preset_is_recorded_and_read() -> None:
+    identity = run_identity("screws", "necessary-paper", 3, preset="paper, except timeout")
+    found = make_record(identity, 0, PlanningResult(Outcome.TIMEOUT), Outcome.TIMEOUT, 1.0)
+    assert found.preset == "paper, except timeout"
+    line = parse_json(found.to_json().encode(), Source("records.jsonl", ResultsError, 1))
+    assert RunRecord.from_json(line) == found
+    assert identity.config_hash != run_identity("screws", "necessary-paper", 3).config_hash

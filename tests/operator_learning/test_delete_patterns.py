@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needful.approaches.catalogue import BILEVEL_APPROACHES
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Wildcard
@@ -13,6 +14,7 @@ from needful.operator_learning.induction import (
     nearest_common_pattern,
     partly_bound,
     whole_predicate,
+    whole_typed_predicate,
     without_subsumed,
 )
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
@@ -24,18 +26,19 @@ ANY, ANY_BLOCK, ANY_BALL = Wildcard(THING), Wildcard(BLOCK), Wildcard(BALL)
 
 
 @pytest.mark.parametrize(
-    ("atom", "bound", "whole"),
+    ("atom", "bound", "typed", "whole"),
     [
-        (ON(A, B), (X, ANY_BLOCK), (ANY, ANY)),
-        (ON(P, A), (ANY_BALL, X), (ANY, ANY)),
-        (ON(B, P), (ANY_BLOCK, ANY_BALL), (ANY, ANY)),
-        (CLEAN(P), (ANY_BALL,), (ANY,)),
-        (RAIN(), (), ()),
+        (ON(A, B), (X, ANY_BLOCK), (ANY_BLOCK, ANY_BLOCK), (ANY, ANY)),
+        (ON(P, A), (ANY_BALL, X), (ANY_BALL, ANY_BLOCK), (ANY, ANY)),
+        (ON(B, P), (ANY_BLOCK, ANY_BALL), (ANY_BLOCK, ANY_BALL), (ANY, ANY)),
+        (CLEAN(P), (ANY_BALL,), (ANY_BALL,), (ANY,)),
+        (RAIN(), (), (), ()),
     ],
 )
-def test_one_atom_by_hand(atom, bound, whole):
+def test_one_atom_by_hand(atom, bound, typed, whole):
     """The operator's only argument ?x is bound to a."""
     assert partly_bound(atom, {A: X}) == DeletePattern(atom.predicate, bound)
+    assert whole_typed_predicate(atom, {A: X}) == DeletePattern(atom.predicate, typed)
     assert whole_predicate(atom, {A: X}) == DeletePattern(atom.predicate, whole)
 
 
@@ -60,6 +63,16 @@ def test_quantified_deletes_by_hand(generalise, forgets):
     assert {str(pattern) for pattern in operator.delete_patterns} == forgets
     assert {str(atom) for atom in operator.delete_effects} == {"On(?x0, ?x0)"}
     assert operator.ground([A]).apply(DEMO.abstract_states[0]) <= DEMO.abstract_states[1]
+
+
+def test_the_approach_of_the_paper_has_one_predicate_per_combination_of_types():
+    """In the paper's houses, a delete of On(ball, block) leaves On(block, ball)."""
+    (operator,) = BILEVEL_APPROACHES["necessary-paper"].learn_operators([DEMO]).operators
+    assert {str(pattern) for pattern in operator.delete_patterns} == {
+        "On(*:block, *:block)",
+        "On(*:ball, *:block)",
+    }
+    assert ON(B, P) in operator.ground([A]).apply(DEMO.abstract_states[0])
 
 
 def test_subsumed_patterns_are_dropped():

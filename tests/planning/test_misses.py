@@ -169,3 +169,23 @@ def test_failing_tasks_stop_soon() -> None:
     assert not result.solved
     assert result.suspects[0].missing == (AT(ROBOT0, places[-1]),)
     assert result.statistics.samples < 5000
+
+
+def test_planning_as_in_the_paper_refines_each_plan_to_the_end() -> None:
+    """Each leap has a chance of 1 in 1000; the cheapest plan, one leap, may use all of its 200 tries."""
+    task, _ = row(6)
+    config = PlanningConfig(max_abstract_plans=1, samples_per_step=200, adaptive=False)
+    world = World(luck=0.001)
+    result = solve(task, (LEAP,), world, config)
+    assert (result.solved, world.executions) == (False, 200)
+    assert result.statistics.abstract_plans == 1
+
+
+def test_planning_as_in_the_paper_does_not_change_costs() -> None:
+    """After the single jump has failed, the next plans have two steps; walking all the way has eight."""
+    task, _ = row(9)
+    config = PlanningConfig(max_abstract_plans=10, planner=make_planner("paper"), adaptive=False)
+    result = solve(task, (WALK, JUMP), World(), config)
+    assert not result.solved
+    assert result.statistics.abstract_plans == 10
+    assert len(result.abstract_plan) <= 3

@@ -346,6 +346,14 @@ def test_tried_parameters_are_not_retried() -> None:
     assert len(set(moves)) == len(moves) > 1
 
 
+def test_without_perturbation_only_parameters_of_the_sampler_are_tried() -> None:
+    recorder = Recorder()
+    limits = RefinementLimits(4, 100, Budget.unlimited(), perturb=False)
+    found = run(ConstantSampler((0.6,)), execute=recorder, limits=limits)
+    assert failure_of(found).step == 1
+    assert [one for one in recorder.tried if one.startswith("MoveTo")] == ["MoveTo(robot, ball0; 0.6)"] * 4
+
+
 def test_samplers_of_the_wrong_size_are_named() -> None:
     with pytest.raises(InvalidInputError, match=r"'MoveTo' returned 2 parameters.*takes 1"):
         run(ConstantSampler((0.0, 0.0)))

@@ -311,3 +311,13 @@ def test_the_number_of_threads_changes_no_bit() -> None:
         command = [sys.executable, "-c", program]
         ran = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
         assert ran.stdout.strip() == here
+
+
+def test_initial_weights_of_the_last_layer_are_zero_or_random() -> None:
+    shape = NetworkShape(3, 2)
+    zero, random = (network_layers(shape, initial_weights(shape, 1, chosen)) for chosen in (True, False))
+    assert not np.vstack(zero[2]).any()
+    assert np.vstack(random[2]).all()
+    assert np.abs(np.vstack(random[2])).max() <= HIDDEN_WIDTH**-0.5
+    for one, other in zip(zero[:2], random[:2], strict=True):
+        assert np.array_equal(one[0], other[0])

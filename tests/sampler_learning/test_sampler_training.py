@@ -16,15 +16,13 @@ from pushing_world import FORCE, PUSH, PUSHING, SPEED, THING, demonstrations, op
 from needful.core.model import PlanningModel, Vocabulary
 from needful.errors import InvalidInputError
 from needful.sampler_learning.datasets import sampler_examples
-from needful.sampler_learning.learn_samplers import (
-    PAPER_SAMPLERS,
-    SamplerConfig,
-    learn_samplers,
-)
+from needful.sampler_learning.learn_samplers import SamplerConfig, learn_samplers
 from needful.sampler_learning.sampling import (
+    NO_ANCHOR,
     AnchoredSampler,
     NeuralSampler,
     input_vector,
+    sampler_from_arrays,
     sampler_to_arrays,
 )
 from needful.sampler_learning.training import TrainingProblem, TrainingSchedule, assign_folds
@@ -214,4 +212,36 @@ def test_schedules_are_checked() -> None:
     for folds in (-1, 1):
         with pytest.raises(InvalidInputError, match=f"folds must be at least 2, or 0 .* got {folds}"):
             TrainingSchedule(iterations=1, patience=1, folds=folds)
-    assert (PAPER_SAMPLERS.generator.iterations, PAPER_SAMPLERS.classifier.patience) == (50_000, 5_000)
+
+
+def test_the_samplers_of_the_paper_learn_parameters_instead_of_offsets() -> None:
+    demos = demonstrations(20)
+    config = replace(QUICK, anchors=False)
+    samplers = learn_samplers(operator_data(demos), demos, config, seed=0)
+    assert list(samplers) == ["Push", "Wave"]
+    for sampler in samplers.values():
+        assert isinstance(sampler, NeuralSampler)
+        assert set(sampler.anchors.tolist()) == {NO_ANCHOR}
+    push = samplers["Push"]
+    assert isinstance(push, NeuralSampler)
+    assert push.classifier is not None
+    values = np.array([demo.actions[1].parameters for demo in demos])
+    assert np.array_equal(push.shift, values.min(axis=0))
+    assert np.array_equal(push.scale, np.maximum(np.ptp(values, axis=0), 1.0))
+    # The classifier sees v and θ. Offsets, which are its last inputs, do not matter.
+    row = np.random.default_rng(0).normal(size=len(push.classifier.shift))
+    changed = row.copy()
+    changed[-2:] += 5.0
+    assert push.classifier(row) == pytest.approx(push.classifier(changed))
+    changed[-4:-2] += 5.0
+    assert push.classifier(row) != pytest.approx(push.classifier(changed))
+
+
+def test_the_samplers_of_the_paper_can_be_stored() -> None:
+    demos = demonstrations(5)
+    sampler = learn_samplers(operator_data(demos), demos, replace(QUICK, anchors=False), seed=0)["Push"]
+    stored = sampler_from_arrays(*sampler_to_arrays(sampler), PUSHING)
+    assert demos[0].states is not None
+    state, objects = demos[0].states[1], demos[0].actions[1].objects
+    drawn = [one.sample(state, objects, np.random.default_rng(1)) for one in (sampler, stored)]
+    assert drawn[0] == pytest.approx(drawn[1])

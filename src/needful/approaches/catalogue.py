@@ -21,7 +21,7 @@ from needful.operator_learning.hill_climbing import (
     reduce_complexity,
     stay_where_stuck,
 )
-from needful.operator_learning.induction import whole_predicate
+from needful.operator_learning.induction import whole_typed_predicate
 from needful.operator_learning.learn_operators import AS_IN_PAPER, OperatorLearningConfig, learn_operators
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.noise import keep_atoms
@@ -54,7 +54,7 @@ BILEVEL_APPROACHES: Mapping[str, BilevelApproach] = MappingProxyType(
                 "the same with types as seen and quantified deletes of whole predicates, as in the paper",
                 replace(
                     AS_IN_PAPER,
-                    generalise=whole_predicate,
+                    generalise=whole_typed_predicate,
                     reduce=reduce_complexity,
                     repair=keep_atoms,
                     escape=stay_where_stuck,

@@ -15,11 +15,13 @@ from needful.cli import console, options
 from needful.cli.environments import chosen_environment, demonstrations_for
 from needful.cli.report import write_page
 from needful.envs.contract import Environment
+from needful.errors import UnknownNameError
 from needful.evaluation.execution import OPEN_LOOP
 from needful.evaluation.pipeline import Evaluation, RunConfig, RunResult, run
 from needful.evaluation.run_folder import RunFolder
 from needful.invention.invent import InventionConfig
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
+from needful.paper.presets import PAPER, paper_preset
 from needful.planning.planners import DEFAULT_PLANNER
 from needful.reports.page.recorded_run import read_run
 from needful.storage.outputs import write_bytes
@@ -56,14 +58,47 @@ Samplers: TypeAlias = Annotated[
         help="Samplers that solve tasks: learned, or hand-written by the domain (oracle).",
     ),
 ]
+Preset: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--preset",
+        metavar=PAPER,
+        help="Use the settings of the paper's experiments. Options that you give take precedence.",
+    ),
+]
 Out: TypeAlias = Annotated[
     Path | None, typer.Option("--out", help="Folder to write; by default a new one below runs/.")
 ]
 
 
+# For each option, the field of `RunConfig` that it sets; and the same for `PlanningConfig`.
+RUN_FIELDS = {
+    "learner": "learner",
+    "demos": "demos",
+    "tasks": "tasks",
+    "seed": "seed",
+    "experiments": "experiments",
+    "samplers": "oracle_samplers",
+    "learning_timeout": "learning_timeout",
+    "execute": "execution",
+    "skill_failures": "execution",
+    "observation_noise": "execution",
+    "parameter_noise": "execution",
+}
+PLANNING_FIELDS = {
+    "timeout": "timeout",
+    "horizon": "horizon",
+    "samples_per_step": "samples_per_step",
+    "abstract_plans": "max_abstract_plans",
+    "planner": "planner",
+}
+
+
 @console.reporting_errors
 def run_domain(
+    context: typer.Context,
     domain: options.Domain,
+    preset: Preset = None,
     learner: options.LearnerName = "necessary",
     demos: Demos = None,
     demonstrations: options.Recorded = None,
@@ -113,8 +148,10 @@ def run_domain(
         execution=options.execution_config(execute, skill_failures, observation_noise, parameter_noise),
         invention=invention,
     )
+    if preset is not None:
+        config = _with_preset(preset, domain, config, context)
     with chosen_environment(domain) as environment, console.progress_bars() as progress:
-        path = out or _new_folder(f"{environment.name}-{learner}-seed{seed}")
+        path = out or _new_folder(f"{environment.name}-{config.learner}-seed{seed}")
         recorded = None if demonstrations is None else demonstrations_for(environment, demonstrations)
         with RunFolder.replacing(path, force) as folder:
             result = run(environment, config, folder, progress, recorded)
@@ -136,6 +173,30 @@ def run_domain(
             "Increase --learning-timeout."
         )
         raise typer.Exit(console.FAILED)
+
+
+def _with_preset(preset: str, domain: str, config: RunConfig, context: typer.Context) -> RunConfig:
+    """Return the settings of a preset, changed by the options that the user gave; `config` has these."""
+    if preset != PAPER:
+        raise UnknownNameError("preset", preset, [PAPER])
+    if _is_given(context, "demonstrations"):
+        raise typer.BadParameter(
+            "collects demonstrations, but --demonstrations gives recorded ones. Leave one of them out.",
+            param_hint="--preset",
+        )
+    run = {name: getattr(config, name) for option, name in RUN_FIELDS.items() if _is_given(context, option)}
+    planning = {
+        name: getattr(config.planning, name)
+        for option, name in PLANNING_FIELDS.items()
+        if _is_given(context, option)
+    }
+    return paper_preset(domain, **run, **planning, validation_folds=config.validation_folds)
+
+
+def _is_given(context: typer.Context, option: str) -> bool:
+    """Return whether the user gave an option; otherwise its value is the default."""
+    source = context.get_parameter_source(option)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _demo_count(demos: int | None, recorded: Path | None) -> int:

@@ -74,6 +74,8 @@ class RunConfig:
         invention: the limits of predicate invention. Then only the predicates of goals and those in its
             `keep` are given. None for the predicates of the domain.
         execution: how plans are executed: open loop or closed loop, with or without disturbances.
+        preset: the name of the preset that these settings come from, and which of them were changed; empty
+            without a preset. It is recorded with the results (see `paper_preset`).
     """
 
     learner: str = "necessary"
@@ -89,6 +91,7 @@ class RunConfig:
     validation_folds: int = 0
     execution: ExecutionConfig = field(default_factory=ExecutionConfig)
     invention: InventionConfig | None = None
+    preset: str = ""
 
     def __post_init__(self) -> None:
         approach = find_approach(self.learner)
@@ -158,9 +161,8 @@ class RunConfig:
         optional = (*((self.execution,) if self.execution else ()), *recorded)
         if self.invention is not None:
             optional = (*optional, self.invention)
-        return run_identity(
-            domain, self.learner, self.seed, *configs, self.learning_timeout, self.policy, *optional
-        )
+        settings = (*configs, self.learning_timeout, self.policy, *optional)
+        return run_identity(domain, self.learner, self.seed, *settings, preset=self.preset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +238,13 @@ def run(
     )
     summary = run_summary(
         environment.name,
-        {"learner": config.learner, "seed": config.seed, "demos": len(demonstrations), **learning},
+        {
+            "learner": config.learner,
+            **({"preset": config.preset} if config.preset else {}),
+            "seed": config.seed,
+            "demos": len(demonstrations),
+            **learning,
+        },
         collect_seconds,
         evaluation_summary(evaluation.records) | execution_summary(config.execution, evaluation.records),
     )

@@ -8,6 +8,8 @@ import platform
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, is_dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,11 @@ import numpy as np
 from needful.core.plans import Outcome, PlanningResult
 from needful.errors import InvalidInputError
 from needful.storage.json_fields import Field
+
+PACKAGE = Path(__file__).parents[1]
+# Fields of configurations that are hashed only if they differ from their defaults, because they were added
+# later: without this rule, the hashes of all earlier results would be outdated.
+ADDED_LATER = ("adaptive", "anchors")
 
 
 def config_hash(*parts: object) -> str:
@@ -37,7 +44,11 @@ def _content(value: object) -> Any:
             )
         return f"{value.__module__}.{value.__qualname__}"
     if is_dataclass(value):
-        content = {one.name: _content(getattr(value, one.name)) for one in fields(value)}
+        content = {}
+        for one in fields(value):
+            setting = getattr(value, one.name)
+            if one.name not in ADDED_LATER or setting != one.default:
+                content[one.name] = _content(setting)
         return {"class": type(value).__qualname__, **content}
     if isinstance(value, tuple):
         return [_content(item) for item in value]
@@ -63,12 +74,14 @@ class RunRecord:
         failure: one sentence about the step that failed, None if solved. If several abstract plans failed,
             it is about the plan that failed at the latest step.
         missing: the atoms of this step's subgoal that did not hold after the step.
-        versions: versions of the packages that the result depends on.
+        versions: versions of the packages that the result depends on, and the digest of needful's sources.
         config_hash: identifies the configuration of the run.
         objects: the number of objects in the task, 0 if unknown.
         suspects: one sentence per ground operator whose controller ran without reaching its subgoal.
         execution: how the plan was executed, and the numbers of executed controllers and replans. None, and
             absent in files, for open-loop execution in an exact world.
+        preset: the preset of the run and which of its settings were changed; see `RunConfig`. Empty, and
+            absent in files, without a preset.
     """
 
     domain: str
@@ -90,6 +103,7 @@ class RunRecord:
     objects: int = 0
     suspects: tuple[str, ...] = ()
     execution: Mapping[str, Any] | None = None
+    preset: str = ""
 
     @property
     def solved(self) -> bool:
@@ -97,9 +111,9 @@ class RunRecord:
         return self.outcome == Outcome.SOLVED.value
 
     def to_json(self) -> str:
-        """Return the record as one line of JSON; empty `suspects` and `execution` are left out."""
+        """Return the record as one line of JSON, without empty `suspects`, `execution` and `preset`."""
         content = asdict(self)
-        for name in ("suspects", "execution"):
+        for name in ("suspects", "execution", "preset"):
             if not content[name]:
                 del content[name]
         return json.dumps(content, sort_keys=True)
@@ -107,7 +121,7 @@ class RunRecord:
     @classmethod
     def from_json(cls, line: Field) -> RunRecord:
         """Return the record in a parsed JSON line; an invalid value raises an error with its position."""
-        optional = ("objects", "suspects", "execution")
+        optional = ("objects", "suspects", "execution", "preset")
         needed = [name for name in cls.__dataclass_fields__ if name not in optional]
         found = line.record(*needed, optional=optional)
         failure = found["failure"]
@@ -131,6 +145,7 @@ class RunRecord:
             objects=found["objects"].integer() if "objects" in found else 0,
             suspects=tuple(one.text() for one in found["suspects"].items()) if "suspects" in found else (),
             execution=_execution(found["execution"]) if "execution" in found else None,
+            preset=found["preset"].text() if "preset" in found else "",
         )
 
 
@@ -161,21 +176,41 @@ class RunIdentity:
     seed: int
     versions: Mapping[str, str]
     config_hash: str
+    preset: str = ""
 
 
-def run_identity(domain: str, learner: str, seed: int, *configs: object) -> RunIdentity:
+def run_identity(domain: str, learner: str, seed: int, *configs: object, preset: str = "") -> RunIdentity:
     """Return the identity of a run; `configs` are all other settings that affect its results."""
-    return RunIdentity(domain, learner, seed, versions(), config_hash(domain, learner, seed, *configs))
+    hashed = config_hash(domain, learner, seed, *configs, *((preset,) if preset else ()))
+    return RunIdentity(domain, learner, seed, versions(), hashed, preset)
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the packages that results depend on; torch is listed if it is installed."""
+    """Return the versions of the packages that results depend on, and the digest of needful's sources.
+
+    Torch is listed if it is installed.
+    """
     from importlib.metadata import PackageNotFoundError, version  # slow to import
 
     packages = {name: version(name) for name in ("needful", "numpy")}
     with suppress(PackageNotFoundError):
         packages["torch"] = version("torch")
-    return {"python": platform.python_version(), **packages}
+    return {"python": platform.python_version(), **packages, "sources": sources_digest()}
+
+
+@cache
+def sources_digest(package: Path = PACKAGE) -> str:
+    """Return a hash of the Python files of a package, by default needful (16 hexadecimal digits).
+
+    Results with equal `config_hash` and equal sources can be compared, even between two releases. The C++
+    engine is not part of the hash, because it returns the same plans as the Python engine.
+    """
+    digest = hashlib.sha256()
+    files = {file.relative_to(package).as_posix(): file for file in package.rglob("*.py")}
+    for name in sorted(files):
+        content = files[name].read_bytes()
+        digest.update(f"{name} {len(content)}\n".encode() + content)
+    return digest.hexdigest()[:16]
 
 
 def make_record(
@@ -218,6 +253,7 @@ def make_record(
         objects=objects,
         suspects=tuple(map(str, result.suspects)),
         execution=execution,
+        preset=identity.preset,
     )
 
 

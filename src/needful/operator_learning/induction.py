@@ -2,8 +2,8 @@
 
 An atom is mispredicted if it became false, but the operator predicts that it still holds. This happens if
 no parameter of the operator is bound to one of the atom's objects, so that no atomic delete can name it. A
-quantified delete, a pattern with wildcards, is then induced. `whole_predicate` and `partly_bound` are the
-two ways to turn the atom into a pattern.
+quantified delete, a pattern with wildcards, is then induced. `whole_predicate`, `whole_typed_predicate` and
+`partly_bound` are the ways to turn the atom into a pattern.
 """
 
 from __future__ import annotations
@@ -22,8 +22,18 @@ Generalise: TypeAlias = Callable[[GroundAtom, Mapping[Object, Variable]], Delete
 
 
 def whole_predicate(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> DeletePattern:
-    """Return the pattern that matches all atoms of the given atom's predicate, as in the paper."""
+    """Return the pattern that matches all atoms of the given atom's predicate."""
     return predicate_pattern(atom.predicate)
+
+
+def whole_typed_predicate(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> DeletePattern:
+    """Return the pattern that matches all atoms of this predicate whose objects have the same types.
+
+    In the paper's experiments, each combination of types has its own predicate, such as
+    OnTop-hardback-shelf, and quantified deletes match all atoms of a predicate. Here one predicate accepts
+    several types, so the types belong to the pattern.
+    """
+    return DeletePattern(atom.predicate, tuple(Wildcard(obj.type) for obj in atom.objects))
 
 
 def predicate_pattern(predicate: Predicate) -> DeletePattern:

@@ -303,7 +303,9 @@ class _Episode:
     def _refine(self, steps: AbstractPlan, subgoals: Sequence[AbstractState], state: State) -> Refinement:
         started, planning = self.clock(), self.config.planning
         budget = Budget.seconds(REPAIR_SHARE * self._seconds_left(), clock=self.clock)
-        limits = RefinementLimits(planning.samples_per_step, self._low_level_actions_left(), budget)
+        limits = RefinementLimits(
+            planning.samples_per_step, self._low_level_actions_left(), budget, planning.adaptive
+        )
         rng = rng_for(self.seed, "agent refinement", self.refinements)
         self.refinements += 1
         agent = self.agent

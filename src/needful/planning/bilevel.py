@@ -78,6 +78,10 @@ class PlanningConfig:
         subgoals: computes the atoms that must hold after each step: `necessary_subgoals` or
             `predicted_subgoals`.
         planner: finds the abstract plans; see `make_planner`.
+        adaptive: whether planning adapts to failed refinements. If so, plans are refined in rounds, ground
+            operators that miss their subgoals become dearer, and parameters that failed are changed (see
+            `RefinementLimits.perturb`). If not, each plan is refined to the end before the next one, as in
+            the paper.
     """
 
     timeout: float = 10.0
@@ -89,6 +93,7 @@ class PlanningConfig:
     allow_noops: bool = True
     subgoals: Subgoals = necessary_subgoals
     planner: Planner = field(default_factory=default_planner)
+    adaptive: bool = True
 
     def __post_init__(self) -> None:
         if not self.timeout > 0:
@@ -227,12 +232,15 @@ class _Attempt:
 
         In the first round, a plan gets `FIRST_ROUND` times `samples_per_step` tries for each of its steps.
         In each further round, the plans that were interrupted get twice as many as in the round before.
+        If planning is not adaptive, the first round has no limit.
         """
         interrupted: list[_PlanAttempt] = []
         for number in range(MAX_ROUNDS):
             waiting, interrupted = interrupted, []
             for attempt in itertools.chain(waiting, self._new_plans()):
-                max_tries = (FIRST_ROUND << number) * self.config.samples_per_step * len(attempt.steps)
+                max_tries = None
+                if self.config.adaptive:
+                    max_tries = (FIRST_ROUND << number) * self.config.samples_per_step * len(attempt.steps)
                 result, refinement = self._refine(attempt, max_tries)
                 if refinement.failure is None:
                     return result
@@ -263,7 +271,9 @@ class _Attempt:
     def _start_refinement(self, steps: tuple[int, ...]) -> _PlanAttempt:
         abstract_plan = self.problem.plan(steps)
         subgoals = self.config.subgoals(abstract_plan, self.initial, self.task.goal)
-        limits = RefinementLimits(self.config.samples_per_step, self.config.action_limit, self.budget)
+        limits = RefinementLimits(
+            self.config.samples_per_step, self.config.action_limit, self.budget, self.config.adaptive
+        )
         rng = rng_for(self.seed, "refinement", self.statistics.abstract_plans)
         self.statistics.abstract_plans += 1
         refinement = ResumableRefinement(
@@ -271,7 +281,7 @@ class _Attempt:
         )
         return _PlanAttempt(steps, abstract_plan, subgoals, refinement)
 
-    def _refine(self, attempt: _PlanAttempt, max_tries: int) -> tuple[PlanningResult, Refinement]:
+    def _refine(self, attempt: _PlanAttempt, max_tries: int | None) -> tuple[PlanningResult, Refinement]:
         started = self.budget.clock()
         refinement = attempt.refinement.resume(max_tries)
         self.statistics.seconds_refinement += self.budget.clock() - started
@@ -294,7 +304,8 @@ class _Attempt:
 
         If the simulator reported that some objects made a step fail, new plans must deal with these objects
         before they use this step. If the step never reached its subgoal although its controller ran, or if
-        dealing with the objects did not help, its ground operator becomes dearer.
+        dealing with the objects did not help, its ground operator becomes dearer. If planning is not
+        adaptive, no ground operator becomes dearer.
         """
         step, suspect = attempt.steps[failure.step], refinement.suspect
         changed = self.problem.with_failure(step, refinement.offending)
@@ -303,7 +314,10 @@ class _Attempt:
         self.suspicions = self.suspicions.with_success(attempt.plan[: failure.step])
         if suspect is not None:
             self.suspicions = self.suspicions.with_suspect(step, suspect)
-        if changed is not self.problem or suspect is not None:
+        if not self.config.adaptive:
+            if changed is not self.problem:
+                self.problem, self.stream = changed, None
+        elif changed is not self.problem or suspect is not None:
             self.problem = changed.with_costs(self.suspicions.costs(), self.tried)
             self.stream = None
 

@@ -60,11 +60,15 @@ class RefinementLimits:
         samples_per_step: how many times to try a step with continuous parameters; other steps get one try.
         horizon: the maximum number of low-level actions in a plan.
         budget: the deadline.
+        perturb: whether to change the parameters that a sampler returns, if they were already tried in this
+            state, or if the controller cannot start with any of them. If not, refinement uses only the
+            parameters that samplers return, as in the paper.
     """
 
     samples_per_step: int
     horizon: int
     budget: Budget
+    perturb: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,9 +271,9 @@ class _Step:
         for draw in range(MAX_DRAWS_PER_TRY):
             if self.limits.budget.expired():
                 return None, draw, rejected
-            if draw < SAMPLER_DRAWS_PER_TRY:
+            if draw < SAMPLER_DRAWS_PER_TRY or not self.limits.perturb:
                 parameters = self._parameters(state, rng)
-                if parameters in tried_parameters:
+                if self.limits.perturb and parameters in tried_parameters:
                     bounds_width = np.subtract(controller.high, controller.low)
                     parameters = controller.clip(
                         rng.normal(parameters, NOISE_FRACTION * bounds_width).tolist()

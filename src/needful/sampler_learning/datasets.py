@@ -33,6 +33,7 @@ from needful.core.operators import Operator, OperatorData
 from needful.core.state import State
 from needful.sampler_learning.sampling import (
     CONSTANT_RANGE,
+    NO_ANCHOR,
     anchor_values,
     choose_anchors,
     input_vector,
@@ -91,11 +92,13 @@ def sampler_examples(
     seed: int,
     noop_names: frozenset[str] = frozenset(),
     deadline: Deadline = NO_DEADLINE,
+    find_anchors: bool = True,
 ) -> tuple[SamplerExamples, ...]:
     """Return the examples of each operator that has continuous parameters and recorded states.
 
     `noop_names` are the names of operators that change nothing. They get no examples, but their transitions
-    can be negative examples for other operators. Raises `LearningTimeoutError` if the deadline passes.
+    can be negative examples for other operators. Without `find_anchors`, no parameter has an anchor. Raises
+    `LearningTimeoutError` if the deadline passes.
     """
     transitions = [tuple(demonstration.transitions()) for demonstration in demonstrations]
     found = []
@@ -109,7 +112,9 @@ def sampler_examples(
             rng = rng_for(seed, "samplers", operator.name, "negatives")
             negatives = _draw_negatives(operator, uses, len(positives), rng, deadline)
             inputs, parameters = _matrices(operator, positives)
-            anchors = choose_anchors(inputs, parameters)
+            anchors = np.full(parameters.shape[1], NO_ANCHOR)
+            if find_anchors:
+                anchors = choose_anchors(inputs, parameters)
             found.append(
                 SamplerExamples(operator, inputs, parameters, *_matrices(operator, negatives), anchors)
             )

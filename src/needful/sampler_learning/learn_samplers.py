@@ -7,12 +7,16 @@ offsets of θ from their anchors to a logit; its targets are 1 for positive and 
 The minimum of each input is subtracted, and the result is divided by max(range, 1). The generator predicts
 offsets that are normalised to mean 0 and variance 1 over the positive examples. An untrained generator
 returns mean 0 and variance 1, so training starts with the mean and the variance of the examples.
+
+The samplers of the paper (`SamplerConfig.anchors` is False) differ in four points: there are no anchors;
+the parameters are normalised like the inputs; constant parameters are learned like all others; and all
+initial weights are random.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -29,18 +33,27 @@ from needful.seeding import rng_for, seed_for
 
 @dataclass(frozen=True, slots=True)
 class SamplerConfig:
-    """The training schedules of a sampler's two networks, the generator and the classifier."""
+    """How samplers are trained.
+
+    Attributes:
+        generator, classifier: the training schedules of a sampler's two networks.
+        anchors: whether networks learn offsets from anchors. If not, they learn the parameters themselves,
+            as in the paper.
+    """
 
     generator: TrainingSchedule = field(default=TrainingSchedule(iterations=1_000, patience=500))
     classifier: TrainingSchedule = field(
         default=TrainingSchedule(iterations=10_000, patience=500, tolerance=1e-2)
     )
+    anchors: bool = True
 
 
-# The paper's values: many more steps, and no cross-validation (see E26 in docs/paper_to_code.md).
+# The samplers of the paper: no anchors and no cross-validation. The generator is trained for 1,000 steps,
+# as in the authors' code (see E26 in docs/paper_to_code.md).
 PAPER_SAMPLERS = SamplerConfig(
-    generator=TrainingSchedule(iterations=50_000, patience=50_000, tolerance=0.0, folds=0),
+    generator=TrainingSchedule(iterations=1_000, patience=1_000, tolerance=0.0, folds=0),
     classifier=TrainingSchedule(iterations=10_000, patience=5_000, tolerance=0.0, folds=0),
+    anchors=False,
 )
 
 
@@ -64,10 +77,12 @@ def learn_samplers(
     A sampler does not predict a controller parameter itself, but its offset from an anchor. The anchor is a
     feature of one of the operator's objects, such as a position, that is usually close to the parameter.
     For a parameter without an anchor, the offset is the parameter itself. If all offsets of an operator are
-    constant, the operator gets an `AnchoredSampler`, otherwise a `NeuralSampler`.
+    constant, the operator gets an `AnchoredSampler`, otherwise a `NeuralSampler`. The samplers of the paper
+    have no anchors, and all of them are `NeuralSampler`s.
     """
-    examples = sampler_examples(data, demonstrations, seed, noop_names, deadline)
-    return {each.operator.name: _learn_sampler(each, config, seed, deadline) for each in examples}
+    examples = sampler_examples(data, demonstrations, seed, noop_names, deadline, config.anchors)
+    learn = _learn_sampler if config.anchors else _learn_paper_sampler
+    return {each.operator.name: learn(each, config, seed, deadline) for each in examples}
 
 
 def _learn_sampler(
@@ -85,6 +100,29 @@ def _learn_sampler(
     return NeuralSampler(examples.operator, examples.anchors, generator, targets.shift, scale, classifier)
 
 
+def _learn_paper_sampler(
+    examples: SamplerExamples, config: SamplerConfig, seed: int, deadline: Deadline
+) -> NeuralSampler:
+    operator, inputs, parameters = examples.operator, examples.inputs, examples.parameters
+    targets = _Normalisation.to_unit_range(parameters)
+    every = np.ones(parameters.shape[1], dtype=bool)
+    data = NetworkData(
+        "generator", operator.name, GAUSSIAN, inputs, targets(parameters), every, zero_outputs=False
+    )
+    generator = data.train(config.generator, seed, deadline)
+    classifier = None
+    if len(examples.negative_inputs):
+        negative = np.hstack([examples.negative_inputs, examples.negative_parameters])
+        rows = np.vstack([np.hstack([inputs, parameters]), negative])
+        labels = np.repeat([1.0, 0.0], [len(inputs), len(negative)])[:, None]
+        data = NetworkData(
+            "classifier", operator.name, LOGISTIC, rows, labels, np.array([True]), zero_outputs=False
+        )
+        # A `NeuralSampler` passes the offsets to the classifier too. Their weights are zero.
+        classifier = data.train(config.classifier, seed, deadline).with_ignored_inputs(parameters.shape[1])
+    return NeuralSampler(operator, examples.anchors, generator, targets.shift, targets.scale, classifier)
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class NetworkData:
     """The training data of the generator or the classifier of one operator.
@@ -97,6 +135,7 @@ class NetworkData:
         targets: the values to predict, one example per row.
         learned: for each column of `targets`, whether it counts in the loss. Columns of constant offsets do
             not count.
+        zero_outputs: whether the network returns zero before training; see `initial_weights`.
     """
 
     kind: str
@@ -105,6 +144,7 @@ class NetworkData:
     inputs: np.ndarray
     targets: np.ndarray
     learned: np.ndarray
+    zero_outputs: bool = True
 
     def train(self, schedule: TrainingSchedule, seed: int, deadline: Deadline = NO_DEADLINE) -> Network:
         """Train the network; `seed` is the root seed of all random numbers."""
@@ -123,9 +163,10 @@ class NetworkData:
         labels = ("samplers", self.operator_name, self.kind)
         assigned = assign_folds(len(self.inputs), folds, rng_for(seed, *labels, "folds"))
         inputs = _Normalisation.to_unit_range(self.inputs)(self.inputs)
-        return TrainingProblem.with_folds(
+        problem = TrainingProblem.with_folds(
             inputs, self.targets, self.learned, assigned, seed_for(seed, *labels, "weights")
         )
+        return replace(problem, zero_outputs=self.zero_outputs)
 
 
 def generator_data(examples: SamplerExamples) -> NetworkData:

@@ -119,20 +119,22 @@ class NetworkShape:
         ]
 
 
-def initial_weights(shape: NetworkShape, seed: int) -> np.ndarray:
+def initial_weights(shape: NetworkShape, seed: int, zero_outputs: bool = True) -> np.ndarray:
     """Return the initial weights of a network as a vector.
 
-    Weights and biases of the two hidden layers are drawn uniformly from [-1/√n, 1/√n], where n is the
-    number of inputs of the layer. Those of the third layer are zero, so that an untrained network returns
+    Weights and biases are drawn uniformly from [-1/√n, 1/√n], where n is the number of inputs of the layer.
+    With `zero_outputs`, those of the third layer are zero instead, so that an untrained network returns
     zero for all inputs.
     """
     rng = np.random.default_rng(seed)
     drawn = []
-    for rows, columns in shape.layers[:-1]:
+    for rows, columns in shape.layers[:-1] if zero_outputs else shape.layers:
         bound = (rows - 1) ** -0.5
         drawn.append(rng.uniform(-bound, bound, rows * columns))
-    rows, columns = shape.layers[-1]
-    return np.concatenate([*drawn, np.zeros(rows * columns)]).astype(np.float32)
+    if zero_outputs:
+        rows, columns = shape.layers[-1]
+        drawn.append(np.zeros(rows * columns))
+    return np.concatenate(drawn).astype(np.float32)
 
 
 class Backpropagation:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -117,6 +117,16 @@ class Network:
     def __repr__(self) -> str:
         widths = [len(self.shift), *(len(bias) for bias in self.biases)]
         return f"Network({reprlib.repr(widths)})"
+
+    def with_ignored_inputs(self, count: int) -> Network:
+        """Return this network with further inputs, after the others, that do not affect its outputs."""
+        first, *others = self.weights
+        return replace(
+            self,
+            shift=np.append(self.shift, np.zeros(count)),
+            scale=np.append(self.scale, np.ones(count)),
+            weights=(np.vstack([first, np.zeros((count, first.shape[1]))]), *others),
+        )
 
     def __call__(self, inputs: np.ndarray) -> np.ndarray:
         """Return the outputs for one input vector, or for a matrix with one input vector per row."""

@@ -65,6 +65,7 @@ class TrainingProblem:
             weights of one network sum to one.
         validation_weights: the weights in the validation losses, of the same shape.
         seed: the seed of the initial weights.
+        zero_outputs: whether the networks return zero before training; see `initial_weights`.
     """
 
     inputs: np.ndarray
@@ -72,6 +73,7 @@ class TrainingProblem:
     training_weights: np.ndarray
     validation_weights: np.ndarray
     seed: int
+    zero_outputs: bool = True
 
     def __repr__(self) -> str:
         sizes = (
@@ -135,7 +137,8 @@ def train_network(
     result does not depend on the number of threads or cores.
     """
     shape = NetworkShape(problem.inputs.shape[1], problem.targets.shape[1] * head.outputs_per_target)
-    weights = np.tile(initial_weights(shape, problem.seed), (len(problem.training_weights), 1))
+    initial = initial_weights(shape, problem.seed, problem.zero_outputs)
+    weights = np.tile(initial, (len(problem.training_weights), 1))
     batches = _batches(problem, shape.most_rows)
     networks = Backpropagation(shape, weights, max(len(batch.inputs) for batch in batches))
     adam = Adam(weights)
