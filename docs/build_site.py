@@ -28,6 +28,7 @@ NAVIGATION: Mapping[str, tuple[str, ...]] = {
         "learning",
         "planning",
         "execution",
+        "invention",
         "demonstrations",
         "interoperability",
         "gnn_policies",

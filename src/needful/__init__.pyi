@@ -24,6 +24,9 @@ from needful.core.controllers import ControllerPolicy as ControllerPolicy
 from needful.core.controllers import Execution as Execution
 from needful.core.controllers import GroundController as GroundController
 from needful.core.controllers import World as World
+from needful.core.definitions import Definition as Definition
+from needful.core.definitions import Expression as Expression
+from needful.core.definitions import defined_predicate as defined_predicate
 from needful.core.demonstrations import Demonstration as Demonstration
 from needful.core.demonstrations import Transition as Transition
 from needful.core.model import ConstantSampler as ConstantSampler
@@ -93,6 +96,10 @@ from needful.evaluation.pipeline import evaluate as evaluate
 from needful.evaluation.pipeline import run as run
 from needful.evaluation.records import RunRecord as RunRecord
 from needful.evaluation.run_folder import RunFolder as RunFolder
+from needful.invention.invent import InventedPredicate as InventedPredicate
+from needful.invention.invent import Invention as Invention
+from needful.invention.invent import InventionConfig as InventionConfig
+from needful.invention.invent import invent_predicates as invent_predicates
 from needful.operator_learning.accidental_preconditions import ExperimentConfig as ExperimentConfig
 from needful.operator_learning.accidental_preconditions import (
     drop_accidental_preconditions as drop_accidental_preconditions,

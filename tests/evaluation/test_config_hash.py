@@ -14,6 +14,7 @@ from needful.errors import InvalidInputError
 from needful.evaluation.execution import ExecutionConfig
 from needful.evaluation.pipeline import RunConfig
 from needful.evaluation.records import config_hash
+from needful.invention.invent import InventionConfig
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.planning.bilevel import PlanningConfig, predicted_subgoals
 from needful.planning.planners import default_planner
@@ -42,6 +43,7 @@ OTHER_RUN = {
     "learning_timeout": 60.0,
     "policy": PolicyConfig(epochs=5),
     "execution": ExecutionConfig(closed_loop=True),
+    "invention": InventionConfig(),
     "preset": "paper",
 }
 

@@ -20,6 +20,7 @@ from needful.core.plans import AgentResult, PlanningResult
 from needful.core.tasks import Task
 from needful.envs.contract import Environment
 from needful.errors import DemonstrationError, LearningTimeoutError
+from needful.invention.invent import InventionConfig
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.planning.bilevel import PlanningConfig
 from needful.policies.graph_policy import PolicyConfig
@@ -64,7 +65,10 @@ class LearningConfig:
             are wrong on unseen demonstrations. 0 means no cross-validation.
         validation_limit: cross-validation is skipped if it is expected to take this many seconds.
         practice_tasks: tasks without demonstrations that the learner tries to solve in the simulator, to
-            gain further demonstrations. Used only with `experiments`.
+            gain further demonstrations, or to test invented predicates. Used only with `experiments` or
+            `invention`.
+        invention: the limits of predicate invention. None means that the predicates of the vocabulary are
+            used. Not combined with `experiments`.
     """
 
     seed: int = 0
@@ -78,6 +82,7 @@ class LearningConfig:
     validation_folds: int = 0
     validation_limit: float = 5.0
     practice_tasks: tuple[Task, ...] = ()
+    invention: InventionConfig | None = None
 
 
 DEFAULTS = LearningConfig()
@@ -94,6 +99,11 @@ class Solver(Protocol):
     @property
     def operator_count(self) -> int:
         """The number of learned operators; 0 for a policy."""
+        ...
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary of its plans: that of the environment, and invented predicates."""
         ...
 
     def solve(self, task: Task, seed: int) -> PlanningResult:

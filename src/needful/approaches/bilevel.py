@@ -17,6 +17,7 @@ from needful.core.model import PlanningModel, Vocabulary
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.errors import InvalidInputError, LearningTimeoutError
+from needful.invention.invent import invent_predicates
 from needful.operator_learning.accidental_preconditions import (
     ExaminedPreconditions,
     ExperimentConfig,
@@ -74,11 +75,13 @@ class BilevelApproach:
     ) -> LearnedModel:
         """Learn operators and samplers.
 
-        With `config.experiments`, the model is corrected by experiments in the simulator, and the learner
-        tries to solve `config.practice_tasks` to gain further demonstrations. With
-        `config.validation_folds`, the operators are cross-validated.
+        With `config.invention`, predicates are invented first. With `config.experiments`, the model is
+        corrected by experiments in the simulator, and the learner tries to solve `config.practice_tasks` to
+        gain further demonstrations. With `config.validation_folds`, the operators are cross-validated.
         """
         deadline = Deadline.after(config.timeout)
+        if config.invention is not None:
+            return self._invent_and_learn(vocabulary, demonstrations, config, deadline)
         config.progress.stage("Learning operators and samplers")
 
         def learn(demonstrations: Demonstrations) -> LearnedModel:
@@ -107,6 +110,41 @@ class BilevelApproach:
             recorded = (*demonstrations, *learned.practised)
             learned = with_validation(learned, self, recorded, config, deadline)
         return learned
+
+    def _invent_and_learn(
+        self,
+        vocabulary: Vocabulary,
+        demonstrations: Demonstrations,
+        config: LearningConfig,
+        deadline: Deadline,
+    ) -> LearnedModel:
+        """Invent predicates, then learn with them in the remaining time."""
+        if config.experiments is not None:
+            raise InvalidInputError(
+                "Invention has experiments of its own and cannot be combined with other experiments. "
+                "Leave one of them out."
+            )
+        check_demonstrations(vocabulary, tuple(demonstrations))
+        report = config.progress.stage("Inventing predicates")
+        seconds: dict[str, float] = {}
+        with timed("invention", seconds):
+            invention = invent_predicates(
+                vocabulary,
+                demonstrations,
+                config.execute,
+                config.practice_tasks,
+                config.invention,
+                config.seed,
+                deadline,
+                report,
+            )
+        left = None if config.timeout is None else max(deadline.at - deadline.clock(), 1e-9)
+        rest = replace(config, invention=None, practice_tasks=(), timeout=left)
+        try:
+            learned = self.learn(invention.vocabulary, invention.demonstrations, rest)
+        except LearningTimeoutError as error:
+            raise LearningTimeoutError(deadline.limit, {**seconds, **error.seconds}) from error
+        return replace(learned, invention=invention, seconds={**seconds, **learned.seconds})
 
 
 def learn_model(

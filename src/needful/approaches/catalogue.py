@@ -18,17 +18,13 @@ from needful.operator_learning.baselines.loft import loft, loft_with_replays
 from needful.operator_learning.baselines.quantified_search import cluster_and_quantify
 from needful.operator_learning.hill_climbing import (
     keep_all_operators,
-    necessary_effects_only,
     reduce_complexity,
     stay_where_stuck,
 )
 from needful.operator_learning.induction import whole_typed_predicate
-from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
+from needful.operator_learning.learn_operators import AS_IN_PAPER, OperatorLearningConfig, learn_operators
 from needful.operator_learning.learned_operators import LearnedOperators
-from needful.operator_learning.merge_types import keep_types
-from needful.operator_learning.negative_preconditions import positive_preconditions_only
 from needful.operator_learning.noise import keep_atoms
-from needful.operator_learning.unnamed_objects import named_objects_only
 from needful.policies.rollout import follow, shoot
 
 
@@ -44,15 +40,6 @@ def necessary_approach(name: str, description: str, config: OperatorLearningConf
     return BilevelApproach(name, description, learn, MappingProxyType(config.describe()))
 
 
-# Types, conditions, effects, skipped steps and negative preconditions as in the paper.
-_AS_IN_PAPER = OperatorLearningConfig(
-    types=keep_types,
-    conditions=named_objects_only,
-    effects=necessary_effects_only,
-    skip_idle_steps=False,
-    negatives=positive_preconditions_only,
-)
-
 NECESSARY = necessary_approach(
     "necessary", "operators that predict only necessary changes", OperatorLearningConfig()
 )
@@ -66,7 +53,7 @@ BILEVEL_APPROACHES: Mapping[str, BilevelApproach] = MappingProxyType(
                 "necessary-paper",
                 "the same with types as seen and quantified deletes of whole predicates, as in the paper",
                 replace(
-                    _AS_IN_PAPER,
+                    AS_IN_PAPER,
                     generalise=whole_typed_predicate,
                     reduce=reduce_complexity,
                     repair=keep_atoms,
@@ -76,7 +63,7 @@ BILEVEL_APPROACHES: Mapping[str, BilevelApproach] = MappingProxyType(
             necessary_approach(
                 "necessary-no-complexity",
                 "the same as `necessary`, without deleting or merging operators",
-                replace(_AS_IN_PAPER, reduce=keep_all_operators),
+                replace(AS_IN_PAPER, reduce=keep_all_operators),
             ),
             BilevelApproach(
                 "ci", "cluster and intersect: one operator per set of effects", cluster_and_intersect

@@ -9,7 +9,7 @@ from pathlib import Path
 from needful.approaches.base import Solver
 from needful.approaches.catalogue import GNN_APPROACHES
 from needful.approaches.gnn import PolicySolver
-from needful.approaches.learned_model import DROPPED, BilevelSolver
+from needful.approaches.learned_model import DROPPED, INVENTED, BilevelSolver
 from needful.core.model import PlanningModel
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError, ModelError, UnknownNameError
@@ -81,6 +81,20 @@ def dropped_preconditions(stored: StoredModel) -> dict[str, dict[str, int]]:
     return {
         operator: {atom: count.integer() for atom, count in atoms.entries().items()}
         for operator, atoms in field.entries().items()
+    }
+
+
+def invention_reasons(stored: StoredModel) -> dict[str, str]:
+    """Return for each invented predicate's name the end of a sentence that gives the reason for it."""
+    source = Source(MODEL_FILE, ModelError)
+    field = Field(stored.provenance.get(INVENTED, {}), source, f"provenance.{INVENTED}")
+    predicates = field.entries().get("predicates")
+    if predicates is None:
+        return {}
+    return {
+        name: f"; invented because {one.entries()['reason'].text()}"
+        for name, one in predicates.entries().items()
+        if "reason" in one.entries()
     }
 
 

@@ -67,6 +67,11 @@ class GnnApproach:
         """Train a policy on demonstrations; they must contain states, not only atoms."""
         with importing_extra("gnn", f"The learner {self.name!r}"):
             from needful.policies.training import train_policy  # imports torch, which takes seconds
+        if config.invention is not None:
+            raise InvalidInputError(
+                f"{self.name!r} learns a policy, and predicates are invented for operators only. "
+                "Use an operator learner, such as `necessary`."
+            )
         deadline = Deadline.after(config.timeout)
         report = config.progress.stage("Training a policy", config.policy.epochs)
 
@@ -109,6 +114,11 @@ class PolicySolver:
     def operator_count(self) -> int:
         """0: a policy has no operators."""
         return 0
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary of the policy."""
+        return self.policy.vocabulary
 
     def solve(self, task: Task, seed: int) -> PlanningResult:
         """Solve a task: execute the actions that the policy chooses, from the task's initial state on."""

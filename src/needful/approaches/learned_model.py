@@ -18,7 +18,7 @@ from needful.approaches.base import learning_summary
 from needful.core.atoms import LiftedAtom
 from needful.core.controllers import Execute, World
 from needful.core.demonstrations import Demonstration
-from needful.core.model import PlanningModel, Sampler
+from needful.core.model import PlanningModel, Sampler, Vocabulary
 from needful.core.objects import Object, Variable
 from needful.core.operators import Operator
 from needful.core.plans import AgentResult, PlanningResult
@@ -26,6 +26,7 @@ from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError
+from needful.invention.invent import Invention
 from needful.operator_learning.accidental_preconditions import AccidentalPrecondition
 from needful.operator_learning.cross_validation import Validation, validation_doubts
 from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts, list_doubts
@@ -48,6 +49,7 @@ from needful.storage.json_fields import JsonValue
 from needful.storage.model_directory import save_model
 
 DROPPED = "dropped_preconditions"
+INVENTED = "invention"
 # The kinds of doubts that are also warnings. They are defects of the demonstrations or of the operators;
 # the other kinds may also be seen with true operators.
 WARNED_KINDS = (DoubtKind.UNCOVERED, DoubtKind.REPAIRED)
@@ -69,6 +71,11 @@ class BilevelSolver:
     def operator_count(self) -> int:
         """The number of operators."""
         return len(self.model.operators)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary of the model."""
+        return self.model.vocabulary
 
     def solve(self, task: Task, seed: int) -> PlanningResult:
         """Search for abstract plans and refine them."""
@@ -98,6 +105,7 @@ class LearnedModel:
         doubts: signs in the demonstrations that an operator may be wrong.
         validation: the result of cross-validation; None if there was no cross-validation.
         validation_skipped: the reason why cross-validation was skipped; empty if it was not skipped.
+        invention: the invented predicates; None if the predicates of the domain were used.
     """
 
     model: PlanningModel
@@ -113,6 +121,7 @@ class LearnedModel:
     doubts: Doubts = field(default_factory=Doubts)
     validation: Validation | None = None
     validation_skipped: str = ""
+    invention: Invention | None = None
 
     def __repr__(self) -> str:
         return (
@@ -125,6 +134,9 @@ class LearnedModel:
     ) -> BilevelSolver:
         """Return the solver that plans with the model."""
         model = self.model
+        if self.invention is not None:
+            # Goals of test tasks may contain predicates that no demonstration has.
+            model = model.bound_to(environment.vocabulary)
         if oracle_samplers:
             model = with_oracle_samplers(model, environment.oracle_model())
         config = config.with_horizon(environment.horizon)
@@ -144,6 +156,7 @@ class LearnedModel:
             "transitions": self.operators.transitions,
             "coverage": self.operators.coverage,
             DROPPED: self._dropped_to_json(),
+            **({} if self.invention is None else {INVENTED: _invention_to_json(self.invention)}),
         }
         documents = {
             EVIDENCE_FILE: evidence_to_json(self.evidence, self.demonstrations),
@@ -173,7 +186,9 @@ class LearnedModel:
         The entry `false_claims_validated` is None if there was no cross-validation.
         """
         found, doubts, validation = self.operators, self.doubts, self.validation
+        invention = self.invention
         return {
+            **({} if invention is None else {INVENTED: _invention_to_json(invention)}),
             **learning_summary(found.transitions, len(found.operators), found.coverage, self.seconds),
             "false_claims": doubts.false_claims,
             "false_claim_share": doubts.false_share,
@@ -204,7 +219,8 @@ class LearnedModel:
         """Return a text that lists the operators and how many transitions they explain."""
         operators, seconds = self.operators, self.seconds
         covered = operators.transitions - operators.uncovered
-        lines = [
+        lines = [] if self.invention is None else self.invention.lines()
+        lines += [
             f"Learned {_count(len(operators.operators), 'operator')} in {seconds['operators']:.2f} s: "
             f"coverage {round(operators.coverage, 3)} ({covered} of {operators.transitions} transitions).",
             f"Learned {_count(len(self.model.samplers), 'sampler')} in {seconds['samplers']:.2f} s.",
@@ -293,6 +309,23 @@ class LearnedModel:
             ),
             *(one.fact for one in self.doubts.items if one.kind in WARNED_KINDS),
         )
+
+
+def _invention_to_json(invention: Invention) -> dict[str, JsonValue]:
+    return {
+        "costs": list(invention.costs),
+        "solved": list(invention.solved),
+        "practice_tasks": invention.practice_tasks,
+        "tried": invention.tried,
+        "predicates": {
+            one.predicate.name: {
+                "sentence": "" if one.predicate.definition is None else one.predicate.definition.sentence,
+                "reason": one.reason,
+                "alternatives": [other.sentence for other in one.alternatives],
+            }
+            for one in invention.predicates
+        },
+    }
 
 
 def _count(number: int, noun: str) -> str:

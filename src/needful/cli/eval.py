@@ -56,7 +56,7 @@ def evaluate_model(
             console.check_paths_disjoint(model_directory(model), out)
         with nullcontext() if out is None else RunFolder.replacing(out, force) as folder:
             evaluation = solve_tasks(
-                solve, environment, tasks, planning.horizon, identity, folder, progress
+                solve, environment, tasks, planning.horizon, identity, folder, progress, solver.vocabulary
             )
             summary = {
                 "domain": environment.name,

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from needful.approaches.files import dropped_preconditions, model_directory, open_model
+from needful.approaches.files import dropped_preconditions, invention_reasons, model_directory, open_model
 from needful.cli import console
 from needful.cli.options import AsJson, ModelPath
-from needful.core.atoms import LiftedAtom
+from needful.core.atoms import LiftedAtom, Predicate
 from needful.core.objects import counted
 from needful.core.operators import DeletePattern, Operator
 from needful.errors import UnknownNameError
@@ -137,6 +137,16 @@ def explain(
         )
         return
     shown = None if show_all else 0 if operator is None else MAX_SHOWN_TRANSITIONS
+    reasons = invention_reasons(stored)
+    if operator is None:
+        used: Sequence[Predicate] = stored.model.vocabulary.predicates
+    else:
+        used = sorted({atom.predicate for atom in _atoms(operators[operator])})
+    invented = [
+        f"{one}: {one.definition.sentence}{reasons.get(one.name, '')}" for one in used if one.definition
+    ]
+    if invented:
+        console.print_result("\n".join(["Invented predicates:", *(f"  {line}" for line in invented), ""]))
     for name, one in zip(chosen, explained, strict=True):
         lines = [*_lines(one), *_dropped_lines(one, dropped)]
         console.print_result("\n".join([*lines, *_transition_lines(one.operator, evidence[name], shown)]))
@@ -146,6 +156,12 @@ def explain(
         about = "the model" if operator is None else operator
         lines = list_doubts(listed, None if show_all else MAX_LISTED_DOUBTS)
         console.print_result("\n".join([f"Doubts about {about}:", *(f"  {line}" for line in lines)]))
+
+
+def _atoms(operator: Operator) -> Iterable[LiftedAtom | DeletePattern]:
+    yield from operator.preconditions | operator.negative_preconditions
+    yield from operator.add_effects | operator.delete_effects
+    yield from operator.delete_patterns
 
 
 def _lines(explained: OperatorExplanation) -> Iterable[str]:

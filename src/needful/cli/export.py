@@ -68,7 +68,8 @@ def _task(problem: str, seed: int, model: PlanningModel) -> AbstractTask:
             f"expected DOMAIN:K, for example screws:0, got {problem!r}.", param_hint="--problem"
         )
     with chosen_environment(domain) as environment:
-        bind_model(model, environment)  # raises if the model belongs to another domain
+        bound = bind_model(model, environment)  # raises if the model belongs to another domain
         task = environment.task(Split.TEST, int(number), seed)
-        initial = abstract(task.initial_state, environment.vocabulary.predicates)
+        known = set(model.vocabulary.predicates)
+        initial = abstract(task.initial_state, [one for one in bound.vocabulary.predicates if one in known])
     return AbstractTask(task.objects, initial, task.goal)

@@ -10,7 +10,18 @@ import typer
 from needful.approaches.base import LearningConfig
 from needful.approaches.catalogue import find_approach
 from needful.cli import console
-from needful.cli.options import VALIDATION_FOLDS, AsJson, Force, LearnerName, LearningTimeout, Seed
+from needful.cli.options import (
+    VALIDATION_FOLDS,
+    AsJson,
+    Force,
+    Invent,
+    Keep,
+    LearnerName,
+    LearningTimeout,
+    Seed,
+    kept_predicates,
+)
+from needful.invention.invent import InventionConfig
 from needful.storage.demonstrations import read_demonstrations
 from needful.storage.outputs import MODEL, check_output_directory
 
@@ -24,17 +35,24 @@ def learn(
     learner: LearnerName = "necessary",
     seed: Seed = 0,
     learning_timeout: LearningTimeout = None,
+    invent: Invent = False,
+    keep: Keep = "",
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Learn operators, and samplers if the file has states and parameters; or train a policy."""
     approach = find_approach(learner)
+    kept = kept_predicates(keep, invent)
     data = read_demonstrations(demonstrations)
     console.check_paths_disjoint(demonstrations, out)
     check_output_directory(out, MODEL, force)
     with console.progress_bars() as progress:
         config = LearningConfig(
-            seed, timeout=learning_timeout, progress=progress, validation_folds=VALIDATION_FOLDS
+            seed,
+            timeout=learning_timeout,
+            progress=progress,
+            validation_folds=VALIDATION_FOLDS,
+            invention=InventionConfig(keep=kept) if invent else None,
         )
         learned = approach.learn(data.vocabulary, data.demonstrations, config)
     learned.save(out, force=force)

@@ -129,6 +129,24 @@ Recorded: TypeAlias = Annotated[
 PlannerName: TypeAlias = Annotated[
     str, typer.Option("--planner", help=f"Planner that finds abstract plans: {', '.join(planner_names())}.")
 ]
+Invent: TypeAlias = Annotated[
+    bool,
+    typer.Option("--invent", help="Invent predicates; only those of goals are given, and --keep."),
+]
+Keep: TypeAlias = Annotated[
+    str, typer.Option("--keep", metavar="NAME,...", help="Predicates that --invent does not withhold.")
+]
+
+
+def kept_predicates(keep: str, invent: bool) -> tuple[str, ...]:
+    """Return the names in the value of --keep; raise if it is given without --invent."""
+    if keep and not invent:
+        raise typer.BadParameter(
+            "all predicates are used without --invent. Add --invent.", param_hint="--keep"
+        )
+    return tuple(name.strip() for name in keep.split(",") if name.strip())
+
+
 Execute: TypeAlias = Annotated[
     str,
     typer.Option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -18,6 +19,7 @@ from needful.errors import UnknownNameError
 from needful.evaluation.execution import OPEN_LOOP
 from needful.evaluation.pipeline import Evaluation, RunConfig, RunResult, run
 from needful.evaluation.run_folder import RunFolder
+from needful.invention.invent import InventionConfig
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.paper.presets import PAPER, paper_preset
 from needful.planning.planners import DEFAULT_PLANNER
@@ -43,6 +45,10 @@ Demos: TypeAlias = Annotated[
 ]
 Experiments: TypeAlias = Annotated[
     bool, typer.Option("--experiments", help="Correct operators by experiments in the simulator.")
+]
+NoSimulator: TypeAlias = Annotated[
+    bool,
+    typer.Option("--no-simulator", help="Invent predicates from demonstrations only, not by experiments."),
 ]
 Samplers: TypeAlias = Annotated[
     str,
@@ -106,6 +112,9 @@ def run_domain(
     planner: options.PlannerName = DEFAULT_PLANNER,
     experiments: Experiments = False,
     samplers: Samplers = SamplerSource.LEARNED.value,
+    invent: options.Invent = False,
+    keep: options.Keep = "",
+    no_simulator: NoSimulator = False,
     execute: options.Execute = OPEN_LOOP,
     skill_failures: options.SkillFailures = 0.0,
     observation_noise: options.ObservationNoise = 0.0,
@@ -115,6 +124,15 @@ def run_domain(
     as_json: options.AsJson = False,
 ) -> None:
     """Collect demonstrations, learn a model, print it, and solve unseen tasks with it."""
+    invention = None
+    kept = options.kept_predicates(keep, invent)
+    if no_simulator and not invent:
+        raise typer.BadParameter(
+            "has no effect without --invent. Add --invent.", param_hint="--no-simulator"
+        )
+    if invent:
+        defaults = InventionConfig(keep=kept)
+        invention = replace(defaults, practice_tasks=0) if no_simulator else defaults
     planning = options.planning_config(timeout, abstract_plans, planner, samples_per_step, horizon)
     config = RunConfig(
         learner,
@@ -128,6 +146,7 @@ def run_domain(
         learning_timeout=learning_timeout,
         validation_folds=options.VALIDATION_FOLDS,
         execution=options.execution_config(execute, skill_failures, observation_noise, parameter_noise),
+        invention=invention,
     )
     if preset is not None:
         config = _with_preset(preset, domain, config, context)

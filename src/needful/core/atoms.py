@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from needful.core.objects import Object, Type, Variable, short_repr
 from needful.core.state import State
 from needful.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from needful.core.definitions import Definition
 
 Classifier: TypeAlias = Callable[[State, Sequence[Object]], bool]
 BatchClassifier: TypeAlias = Callable[[State], Iterable[tuple[Object, ...]]]
@@ -36,12 +39,14 @@ class Predicate:
         classifier: returns whether the predicate holds for a tuple of objects in a state.
         batch_classifier: optional; returns all tuples of objects for which the predicate holds in a
             state, if one call for all of them is faster than one call of `classifier` per tuple.
+        definition: optional; the definition that the classifier was made from, as data.
     """
 
     name: str
     types: tuple[Type, ...]
     classifier: Classifier | None = field(default=None, compare=False, repr=False)
     batch_classifier: BatchClassifier | None = field(default=None, compare=False, repr=False)
+    definition: Definition | None = field(default=None, compare=False, repr=False)
 
     def __hash__(self) -> int:
         return hash(self.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -95,11 +95,35 @@ class PlanningModel:
         """Return this model with the predicates and controllers of a domain's vocabulary.
 
         Planning needs the classifiers of predicates and the initiation tests of controllers. A model read
-        from a file does not have them: it only has names and argument types. Raises if a type, predicate
-        or controller of the model is missing in the vocabulary or is defined differently there.
+        from a file does not have them: it only has names and argument types. Predicates of the model that
+        have a definition are added to the vocabulary. Raises if a type, another predicate or a controller
+        of the model is missing in the vocabulary or is defined differently there.
         """
+        vocabulary = _with_definitions(vocabulary, self.vocabulary.predicates)
         operators = tuple(_rebind(operator, vocabulary) for operator in self.operators)
         return PlanningModel(vocabulary, operators, self.samplers)
+
+
+def _with_definitions(vocabulary: Vocabulary, predicates: Iterable[Predicate]) -> Vocabulary:
+    """Return the vocabulary with those of the given predicates that have a definition."""
+    types = {kind.name: kind for kind in vocabulary.types}
+    known = {predicate.name: predicate for predicate in vocabulary.predicates}
+    added = []
+    for predicate in predicates:
+        if predicate.definition is None:
+            continue
+        for kind in predicate.definition.expression.types:
+            _check_type(kind, types, f"definition of predicate {predicate.name}")
+        if predicate.name not in known:
+            added.append(predicate)
+        elif known[predicate.name].definition != predicate.definition:
+            raise InvalidInputError(
+                f"The model defines the predicate {predicate.name!r}, but the domain has another predicate "
+                "with this name. Rename one of them."
+            )
+    if not added:
+        return vocabulary
+    return replace(vocabulary, predicates=(*vocabulary.predicates, *added))
 
 
 def _sizes(vocabulary: Vocabulary) -> tuple[str, ...]:
@@ -160,10 +184,15 @@ def _check_types(operator: Operator, vocabulary: Vocabulary) -> None:
     used = {variable.type for variable in operator.parameters}
     used |= {argument.type for pattern in operator.delete_patterns for argument in pattern.arguments}
     for kind in sorted(used):
-        if kind.name not in types:
-            raise UnknownNameError(f"type in operator {operator.name}", kind.name, types)
-        if types[kind.name] != kind:
-            raise InvalidInputError(
-                f"The model and the domain disagree about the type {kind.name!r}: "
-                "its features or its parent differ. Use the domain that the model was learned in."
-            )
+        _check_type(kind, types, f"operator {operator.name}")
+
+
+def _check_type(kind: Type, types: Mapping[str, Type], where: str) -> None:
+    """Raise unless `types`, the domain's types by name, has a type equal to `kind`."""
+    if kind.name not in types:
+        raise UnknownNameError(f"type in {where}", kind.name, types)
+    if types[kind.name] != kind:
+        raise InvalidInputError(
+            f"The model and the domain disagree about the type {kind.name!r}: "
+            "its features or its parent differ. Use the domain that the model was learned in."
+        )

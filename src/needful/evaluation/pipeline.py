@@ -21,6 +21,7 @@ from needful.approaches.base import (
 from needful.approaches.catalogue import find_approach
 from needful.core.controllers import Execute, GroundController
 from needful.core.demonstrations import Demonstration, Demonstrations
+from needful.core.model import Vocabulary
 from needful.core.plans import Outcome, PlanningResult
 from needful.core.tasks import Task
 from needful.demos.collect import (
@@ -41,6 +42,7 @@ from needful.evaluation.records import (
     run_summary,
 )
 from needful.evaluation.run_folder import RunFolder
+from needful.invention.invent import InventionConfig
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.planning.bilevel import PlanningConfig
 from needful.policies.graph_policy import PolicyConfig
@@ -69,6 +71,8 @@ class RunConfig:
         policy: how policies are trained; only used by approaches that learn a policy.
         validation_folds: the number of folds of cross-validation; 0 for no cross-validation. If it would
             take too long, it is skipped. Cross-validation does not affect what is learned.
+        invention: the limits of predicate invention. Then only the predicates of goals and those in its
+            `keep` are given. None for the predicates of the domain.
         execution: how plans are executed: open loop or closed loop, with or without disturbances.
         preset: the name of the preset that these settings come from, and which of them were changed; empty
             without a preset. It is recorded with the results (see `paper_preset`).
@@ -86,6 +90,7 @@ class RunConfig:
     policy: PolicyConfig = field(default_factory=PolicyConfig)
     validation_folds: int = 0
     execution: ExecutionConfig = field(default_factory=ExecutionConfig)
+    invention: InventionConfig | None = None
     preset: str = ""
 
     def __post_init__(self) -> None:
@@ -94,6 +99,11 @@ class RunConfig:
             raise InvalidInputError(
                 f"{self.learner!r} is a policy: it has no preconditions to experiment with and no samplers "
                 "to replace. Leave these options out, or use an operator learner."
+            )
+        if self.invention is not None and (self.experiments is not None or not approach.has_operators):
+            raise InvalidInputError(
+                "Predicates are invented for operator learners, without other experiments. Use an operator "
+                "learner such as `necessary`, and leave the experiments out."
             )
         if self.execution.closed_loop and not approach.acts_closed_loop:
             raise InvalidInputError(
@@ -128,6 +138,7 @@ class RunConfig:
             progress,
             self.validation_folds,
             practice_tasks=practice_tasks,
+            invention=self.invention,
         )
 
     def for_environment(self, environment: Environment) -> RunConfig:
@@ -136,7 +147,8 @@ class RunConfig:
 
     def practice_tasks(self, environment: Environment) -> tuple[Task, ...]:
         """Return the training tasks without demonstrations that the learner tries to solve itself."""
-        count = 0 if self.experiments is None else self.experiments.practice_tasks
+        limits = self.experiments or self.invention
+        count = 0 if limits is None else limits.practice_tasks
         indices = range(self.demos, self.demos + count)
         return tuple(environment.task(Split.TRAIN, index, self.seed) for index in indices)
 
@@ -147,6 +159,8 @@ class RunConfig:
         """
         configs = (self.demos, self.planning, self.samplers, self.experiments, self.oracle_samplers)
         optional = (*((self.execution,) if self.execution else ()), *recorded)
+        if self.invention is not None:
+            optional = (*optional, self.invention)
         settings = (*configs, self.learning_timeout, self.policy, *optional)
         return run_identity(domain, self.learner, self.seed, *settings, preset=self.preset)
 
@@ -200,7 +214,7 @@ def run(
     collect_seconds = time.monotonic() - start
     if folder is not None:
         folder.save_demonstrations(environment.vocabulary, demonstrations)
-    learned, horizon = None, config.planning.horizon
+    learned, horizon, vocabulary = None, config.planning.horizon, environment.vocabulary
     solve: Solve | TaskExecution = not_learned
     try:
         learned = approach.learn(
@@ -210,6 +224,7 @@ def run(
         )
         solver = learned.solver(environment, config.planning, config.oracle_samplers)
         solve = make_solve(solver, environment, config.execution, horizon)
+        vocabulary = solver.vocabulary
         learning = learned.summary()
     except LearningTimeoutError as error:
         transitions = sum(map(len, demonstrations))
@@ -218,7 +233,9 @@ def run(
         if learned.practised:
             folder.save_demonstrations(environment.vocabulary, (*demonstrations, *learned.practised))
         learned.save(folder.model, domain=environment.name)
-    evaluation = solve_tasks(solve, environment, config.tasks, horizon, identity, folder, progress)
+    evaluation = solve_tasks(
+        solve, environment, config.tasks, horizon, identity, folder, progress, vocabulary
+    )
     summary = run_summary(
         environment.name,
         {
@@ -279,10 +296,12 @@ def solve_tasks(
     identity: RunIdentity,
     folder: RunFolder | None = None,
     progress: Progress | None = None,
+    vocabulary: Vocabulary | None = None,
 ) -> Evaluation:
     """Solve the first `count` test tasks that are sampled with `identity.seed`; return their evaluation.
 
-    If a folder is given, the record and the plan of each task are written there.
+    If a folder is given, the record and the plan of each task are written there. `vocabulary` is that of
+    the plans, by default the environment's.
     """
     report = (progress or SilentProgress()).stage("Solving unseen tasks", count)
     tasks = environment.tasks(Split.TEST, count, identity.seed)
@@ -292,7 +311,8 @@ def solve_tasks(
         records.append(one)
         task = tasks[one.task]
         if folder is not None:
-            folder.add_plan(environment.vocabulary, record_plan(one.task, task, result, one.outcome))
+            plan = record_plan(one.task, task, result, one.outcome)
+            folder.add_plan(vocabulary or environment.vocabulary, plan)
             folder.add_record(one)
         if example is None and one.solved:
             example = (task, result)

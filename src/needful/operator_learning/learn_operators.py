@@ -17,6 +17,7 @@ from needful.operator_learning.hill_climbing import (
     Resume,
     alternate,
     climb_where_stuck,
+    necessary_effects_only,
     reduce_truthfully,
     reliable_effects,
 )
@@ -24,11 +25,16 @@ from needful.operator_learning.induction import Generalise, partly_bound
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.matching import SKIPPED
-from needful.operator_learning.merge_types import merge_types
-from needful.operator_learning.negative_preconditions import Learn, LearningResult, negative_preconditions
+from needful.operator_learning.merge_types import keep_types, merge_types
+from needful.operator_learning.negative_preconditions import (
+    Learn,
+    LearningResult,
+    negative_preconditions,
+    positive_preconditions_only,
+)
 from needful.operator_learning.noise import Repairs, find_outliers, ignoring_pays, repair_noise
 from needful.operator_learning.objective import Hypothesis
-from needful.operator_learning.unnamed_objects import conditions_on_unnamed_objects
+from needful.operator_learning.unnamed_objects import conditions_on_unnamed_objects, named_objects_only
 
 # The number of times that learning is repeated without outliers, and the share of transitions that may be
 # left out as outliers.
@@ -92,6 +98,16 @@ class OperatorLearningConfig:
             "escape": self.escape.__name__,
             "negatives": self.negatives.__name__,
         }
+
+
+# Types, conditions, effects, skipped steps and negative preconditions as in the paper.
+AS_IN_PAPER = OperatorLearningConfig(
+    types=keep_types,
+    conditions=named_objects_only,
+    effects=necessary_effects_only,
+    skip_idle_steps=False,
+    negatives=positive_preconditions_only,
+)
 
 
 def learn_operators(

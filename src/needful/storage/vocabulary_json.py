@@ -1,6 +1,7 @@
 """Vocabularies, objects, atoms and operators as JSON, shared by all file formats.
 
-Types, predicates and controllers are stored as signatures (names and argument types), without code. An
+Types, predicates and controllers are stored as signatures (names and argument types), without code. The
+definition of an invented predicate is stored as data of a closed set of kinds, beside its signature. An
 atom is an array such as `["NextTo", "robby", "dot0"]`, or `["NextTo", "?x0", "?x1"]` in an operator. In a
 delete pattern (a quantified delete effect), `{"any": "dot"}` matches every object of the type `dot`.
 """
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 
 from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
 from needful.core.controllers import Controller
+from needful.core.definitions import Definition, Expression, defined_predicate
 from needful.core.model import Vocabulary
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import DeletePattern, Operator, PatternArgument, Wildcard
@@ -28,7 +30,8 @@ OPERATOR_FIELDS = (
     "controller",
     "controller_arguments",
 )
-# Written only if it is not empty.
+# Written only if there is one.
+DEFINITION = "definition"
 NEGATIVE_PRECONDITIONS = "negative_preconditions"
 
 
@@ -71,7 +74,15 @@ def vocabulary_to_json(vocabulary: Vocabulary) -> dict[str, JsonValue]:
             for kind in vocabulary.types
         ],
         "predicates": [
-            {"name": predicate.name, "types": [kind.name for kind in predicate.types]}
+            {
+                "name": predicate.name,
+                "types": [kind.name for kind in predicate.types],
+                **(
+                    {}
+                    if predicate.definition is None
+                    else {DEFINITION: _definition_to_json(predicate.definition)}
+                ),
+            }
             for predicate in vocabulary.predicates
         ],
         "controllers": [
@@ -89,14 +100,23 @@ def vocabulary_to_json(vocabulary: Vocabulary) -> dict[str, JsonValue]:
 def vocabulary_from_json(fields: Mapping[str, Field]) -> VocabularyIndex:
     """Read a vocabulary from JSON fields with the keys `VOCABULARY_FIELDS`.
 
-    The predicates have no classifiers and the controllers no initiation tests, because JSON holds no code.
+    Predicates without a definition have no classifiers, and controllers no initiation tests, because JSON
+    holds no code.
     """
     types = _read_types(fields["types"])
     predicates: dict[str, Predicate] = {}
     for item in fields["predicates"].items():
-        record = item.record("name", "types")
+        record = item.record("name", "types", optional=[DEFINITION])
         name = _new_name(record["name"], predicates, "predicate")
-        predicates[name] = Predicate(name, _type_tuple(record["types"], types))
+        predicate = Predicate(name, _type_tuple(record["types"], types))
+        if DEFINITION in record:
+            definition = _read_definition(record[DEFINITION], types)
+            if definition.expression.arguments != predicate.types:
+                raise record["types"].fault(
+                    "the types differ from those of the definition.", "Write the types of its arguments."
+                )
+            predicate = defined_predicate(definition, name)
+        predicates[name] = predicate
     controllers: dict[str, Controller] = {}
     for item in fields["controllers"].items():
         record = item.record("name", "types", "low", "high")
@@ -105,6 +125,32 @@ def vocabulary_from_json(fields: Mapping[str, Field]) -> VocabularyIndex:
         with item.locate_errors():
             controllers[name] = Controller(name, _type_tuple(record["types"], types), low, high)
     return VocabularyIndex(types, predicates, controllers)
+
+
+def _definition_to_json(definition: Definition) -> dict[str, JsonValue]:
+    expression = definition.expression
+    return {
+        "kind": expression.kind,
+        "types": [kind.name for kind in expression.types],
+        "features": [list(names) for names in expression.features],
+        "quantifier": expression.quantifier,
+        "compare": definition.compare,
+        "bound": float(definition.bound),
+    }
+
+
+def _read_definition(field: Field, types: Mapping[str, Type]) -> Definition:
+    record = field.record("kind", "types", "features", "quantifier", "compare", "bound")
+    quantifier = record["quantifier"]
+    features = tuple(tuple(name.text() for name in names.items()) for names in record["features"].items())
+    with field.locate_errors():
+        expression = Expression(
+            record["kind"].text(),
+            _type_tuple(record["types"], types),
+            features,
+            None if quantifier.value is None else quantifier.text(),
+        )
+        return Definition(expression, record["compare"].text(), record["bound"].number())
 
 
 def objects_to_json(objects: Iterable[Object]) -> dict[str, JsonValue]:

@@ -8,6 +8,8 @@ The comments record information that PDDL cannot express, and can be read back:
 
 ; predicate and_ is "and"                   a name that PDDL does not accept; originals are JSON strings
 ; action Grasp runs "Grasp" with (?r ?b)    the controller of an action, and its arguments
+
+A further comment describes the definition of an invented predicate; it is not read back.
 """
 
 from __future__ import annotations
@@ -46,6 +48,11 @@ def controller_comment(action: str, controller: str, arguments: Sequence[str]) -
     The arguments are names of parameters of the action.
     """
     return f"; action {action} runs {json.dumps(controller)} with ({' '.join(arguments)})"
+
+
+def definition_comment(predicate: str, sentence: str) -> str:
+    """Return the comment that describes the definition of a predicate; it is not read back."""
+    return f"; predicate {predicate} holds if {json.dumps(sentence)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from needful.planning.pddl.actions import (
     guarded_delete,
     lifted_action,
 )
-from needful.planning.pddl.names import NameTable, make_unique
+from needful.planning.pddl.names import NameTable, definition_comment, make_unique
 
 _STRIPS = ":strips :typing"
 _STRIPS_WITH_NEGATION = f"{_STRIPS} :negative-preconditions"
@@ -201,6 +201,11 @@ class _PddlWriter:
         if constants:
             tables.append(names.objects)
         lines = [comment for table in tables for comment in table.rename_comments()]
+        lines += [
+            definition_comment(names.predicates[one.name], one.definition.sentence)
+            for one in self._predicates
+            if one.definition is not None
+        ]
         lines += [f"(define (domain {self._domain})", f"  (:requirements {requirements})"]
         lines += _section("types", _typed((names.types[k.name], self._parent(k)) for k in self._types))
         lines += _section("constants", self._typed_objects(constants))

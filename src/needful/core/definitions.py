@@ -1,0 +1,287 @@
+"""Definitions of predicates as data: an expression over the features of one or two objects, and a bound.
+
+A definition can be stored in a file and read back without executing code, because the kinds of expressions
+are a closed set. `defined_predicate` turns a definition into a predicate with a classifier.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
+
+import numpy as np
+
+from needful.core.atoms import Predicate
+from needful.core.objects import Object, Type
+from needful.core.state import State
+from needful.errors import InvalidInputError, UnknownNameError
+
+# The value of an expression, given the selected features of each object. The arrays may have any shape
+# with one feature per entry of the last axis; the other axes are broadcast.
+Formula: TypeAlias = Callable[..., np.ndarray]
+
+QUANTIFIERS = ("min", "max")
+COMPARISONS = ("<=", ">")
+
+
+def _feature(a: np.ndarray) -> np.ndarray:
+    return np.asarray(a[..., 0])
+
+
+def _difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.asarray(a[..., 0] - b[..., 0])
+
+
+def _absolute_difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.asarray(np.abs(_difference(a, b)))
+
+
+def _distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.asarray(np.sqrt(np.sum((a - b) ** 2, axis=-1)))
+
+
+def _bearing(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the angle between the heading of `a` (x, y, heading) and the direction from `a` to `b`."""
+    direction = np.arctan2(b[..., 1] - a[..., 1], b[..., 0] - a[..., 0])
+    turn = direction - a[..., 2]
+    return np.asarray(np.abs(np.arctan2(np.sin(turn), np.cos(turn))))
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of expression.
+
+    Attributes:
+        formula: computes the value from the selected features of each object.
+        widths: the allowed numbers of features of each object.
+        complexity: the cost of using such an expression in a predicate.
+        sentence: describes the value; `{a}` and `{b}` are the objects, `{f}` and `{g}` their features.
+    """
+
+    formula: Formula
+    widths: tuple[tuple[int, ...], ...]
+    complexity: int
+    sentence: str
+
+    @property
+    def objects(self) -> int:
+        """The number of objects."""
+        return len(self.widths[0])
+
+
+KINDS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "feature": Kind(_feature, ((1,),), 1, "{f} of {a}"),
+        "difference": Kind(_difference, ((1, 1),), 2, "{f} of {a} minus {g} of {b}"),
+        "absolute difference": Kind(
+            _absolute_difference, ((1, 1),), 2, "the difference between {f} of {a} and {g} of {b}"
+        ),
+        "distance": Kind(
+            _distance, ((2, 2), (3, 3)), 2, "the distance between ({f}) of {a} and ({g}) of {b}"
+        ),
+        "bearing": Kind(
+            _bearing, ((3, 2),), 3, "the angle between the heading ({f}) of {a} and the direction to {b}"
+        ),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Expression:
+    """A real-valued function of one or two objects of a state.
+
+    Attributes:
+        kind: the name of the kind, one of `KINDS`.
+        types: the type of each object.
+        features: for each object, the features that the kind uses, in the kind's order.
+        quantifier: None, or "min" or "max": the least or greatest value over all objects of the last type.
+            The last object is then no argument of the expression. An object is not compared with itself.
+    """
+
+    kind: str
+    types: tuple[Type, ...]
+    features: tuple[tuple[str, ...], ...]
+    quantifier: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise UnknownNameError("kind of expression", self.kind, KINDS)
+        count = KINDS[self.kind].objects
+        if len(self.types) != count or len(self.features) != count:
+            raise InvalidInputError(
+                f"An expression of the kind {self.kind!r} takes {count} objects, got the types "
+                f"{[kind.name for kind in self.types]} and the features {self.features}."
+            )
+        widths = tuple(len(names) for names in self.features)
+        if widths not in KINDS[self.kind].widths:
+            raise InvalidInputError(
+                f"An expression of the kind {self.kind!r} takes "
+                f"{' or '.join(map(str, KINDS[self.kind].widths))} features of its objects, got {widths}."
+            )
+        if self.quantifier is not None and self.quantifier not in QUANTIFIERS:
+            raise UnknownNameError("quantifier", self.quantifier, QUANTIFIERS)
+        for kind, names in zip(self.types, self.features, strict=True):
+            for name in names:
+                if name not in kind.features:
+                    raise UnknownNameError(f"feature of {kind.name}", name, kind.features)
+
+    @property
+    def arguments(self) -> tuple[Type, ...]:
+        """The types of the objects that the expression is a function of."""
+        return self.types if self.quantifier is None else self.types[:-1]
+
+    @property
+    def complexity(self) -> int:
+        """The cost of using the expression in a predicate."""
+        return KINDS[self.kind].complexity + (self.quantifier is not None)
+
+    def value(self, state: State, objects: Sequence[Object]) -> float:
+        """Return the value for a tuple of objects in a state; NaN for an object and itself."""
+        if self.quantifier is None:
+            return self._value(state, objects)
+        others = (obj for obj in state.of_type(self.types[-1]) if obj not in objects)
+        values = [self._value(state, (*objects, other)) for other in others]
+        if self.quantifier == "min":
+            return min(values, default=math.inf)
+        return max(values, default=-math.inf)
+
+    def _value(self, state: State, objects: Sequence[Object]) -> float:
+        if len(set(objects)) < len(objects):
+            return math.nan
+        columns = (
+            np.array([state[obj][obj.type.features.index(name)] for name in names])
+            for obj, names in zip(objects, self.features, strict=True)
+        )
+        return float(KINDS[self.kind].formula(*columns))
+
+    def values(self, states: Sequence[State], features: Mapping[Type, np.ndarray]) -> np.ndarray:
+        """Return the values for all tuples of objects in several states that have the same objects.
+
+        `features` maps each type to its `feature_array` in the states. The result has the axis state and
+        one axis per argument. The value for an object and itself is NaN.
+        """
+        kind = KINDS[self.kind]
+        columns = [
+            features[t][..., [t.features.index(name) for name in names]]
+            for t, names in zip(self.types, self.features, strict=True)
+        ]
+        if kind.objects == 1:
+            values = kind.formula(columns[0])
+        else:
+            values = kind.formula(columns[0][:, :, None], columns[1][:, None, :])
+            a, b = (states[0].of_type(t) for t in self.types)
+            shared = [(i, b.index(obj)) for i, obj in enumerate(a) if obj in b]
+            for i, j in shared:
+                values[:, i, j] = math.nan
+        if self.quantifier is None:
+            return values
+        fill, reduce = (math.inf, np.min) if self.quantifier == "min" else (-math.inf, np.max)
+        values = np.where(np.isnan(values), fill, values)
+        return np.asarray(reduce(values, axis=-1, initial=fill))
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Definition:
+    """A comparison of an expression with a bound.
+
+    Attributes:
+        expression: the compared expression.
+        compare: "<=" or ">".
+        bound: a finite number.
+    """
+
+    expression: Expression
+    compare: str
+    bound: float
+
+    def __post_init__(self) -> None:
+        if self.compare not in COMPARISONS:
+            raise UnknownNameError("comparison", self.compare, COMPARISONS)
+        if not math.isfinite(self.bound):
+            raise InvalidInputError(f"The bound of a definition must be finite, got {self.bound}.")
+
+    @property
+    def name(self) -> str:
+        """A name for the predicate with this definition; different definitions have different names."""
+        expression = self.expression
+        objects = [
+            f"{'+'.join(names)}({kind.name})"
+            for kind, names in zip(expression.types, expression.features, strict=True)
+        ]
+        words = [
+            *([expression.quantifier] if expression.quantifier else []),
+            expression.kind.replace(" ", "-"),
+        ]
+        relation = "at-most" if self.compare == "<=" else "above"
+        return f"{'-'.join(words)}[{','.join(objects)}]-{relation}-{self.bound!r}"
+
+    @property
+    def sentence(self) -> str:
+        """The meaning of the definition in words."""
+        expression = self.expression
+        kinds = [kind.name for kind in expression.types]
+        objects = [f"the {name}" for name in kinds]
+        same = len(kinds) == 2 and kinds[0] == kinds[1]
+        if same and expression.quantifier is None:
+            objects = [f"the first {kinds[0]}", f"the second {kinds[1]}"]
+        prefix = ""
+        if expression.quantifier is not None:
+            every = (expression.quantifier == "min") == (self.compare == ">")
+            other = "other " if same else ""
+            prefix = f"for {'every' if every else 'some'} {other}{kinds[-1]}, "
+            objects[-1] = f"that {other}{kinds[-1]}"
+        words = [", ".join(names) for names in expression.features]
+        value = KINDS[expression.kind].sentence.format(a=objects[0], b=objects[-1], f=words[0], g=words[-1])
+        return f"{prefix}{value} is {'at most' if self.compare == '<=' else 'above'} {self.bound:.6g}"
+
+    @property
+    def negation(self) -> Definition:
+        """The definition that holds for distinct objects exactly if this one does not."""
+        return Definition(self.expression, ">" if self.compare == "<=" else "<=", self.bound)
+
+    def extension(self, values: np.ndarray) -> np.ndarray:
+        """Return for each value of the expression whether the definition holds; false for NaN."""
+        with np.errstate(invalid="ignore"):
+            return values <= self.bound if self.compare == "<=" else values > self.bound
+
+    def true_tuples(self, state: State) -> Iterator[tuple[Object, ...]]:
+        """Yield the tuples of objects for which the definition holds in a state."""
+        features = {kind: feature_array([state], kind) for kind in self.expression.types}
+        holds = self.extension(self.expression.values([state], features))[0]
+        domains = [state.of_type(kind) for kind in self.expression.arguments]
+        for index in np.argwhere(holds).tolist():
+            yield tuple(domain[i] for domain, i in zip(domains, index, strict=True))
+
+    def holds(self, state: State, objects: Sequence[Object]) -> bool:
+        """Return whether the definition holds for a tuple of objects in a state."""
+        value = self.expression.value(state, objects)
+        return value <= self.bound if self.compare == "<=" else value > self.bound
+
+
+def feature_array(states: Sequence[State], kind: Type) -> np.ndarray:
+    """Return the features of the objects of a type in several states that have the same objects.
+
+    The array has the axes state, object, feature. Objects of subtypes are included, with the features of
+    `kind` only.
+    """
+    objects = states[0].of_type(kind)
+    columns = [[obj.type.features.index(name) for name in kind.features] for obj in objects]
+    rows = [
+        [[state[obj][c] for c in chosen] for obj, chosen in zip(objects, columns, strict=True)]
+        for state in states
+    ]
+    return np.array(rows, dtype=np.float64).reshape(len(states), len(objects), len(kind.features))
+
+
+def defined_predicate(definition: Definition, name: str | None = None) -> Predicate:
+    """Return the predicate with the given definition; by default, its name describes the definition."""
+    return Predicate(
+        definition.name if name is None else name,
+        definition.expression.arguments,
+        definition.holds,
+        definition.true_tuples,
+        definition,
+    )

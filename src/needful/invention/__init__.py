@@ -1,0 +1,1 @@
+"""Invent predicates from the features of states, demonstrations and, optionally, a simulator."""

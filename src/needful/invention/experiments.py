@@ -1,0 +1,188 @@
+"""Try a model in the simulator: which steps of its first plans come true.
+
+Each task gets one abstract plan. If no sample of a step reaches the atoms that the rest of the plan needs,
+and only atoms of invented predicates are missing, their bounds may be too strict. The experiment then
+continues anyway: if the next step succeeds, the bound was wrong.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from needful.abstraction import abstract
+from needful.core.atoms import AbstractState, Predicate
+from needful.core.controllers import Execute, GroundController, Parameters
+from needful.core.deadline import NO_DEADLINE, Deadline
+from needful.core.demonstrations import Demonstration
+from needful.core.objects import Object
+from needful.core.operators import GroundOperator, OperatorData
+from needful.core.plans import necessary_atoms
+from needful.core.state import State
+from needful.core.tasks import AbstractTask, Task
+from needful.invention.objective import MAX_GROUND_OPERATORS
+from needful.invention.proposals import Use
+from needful.planning.budget import Budget
+from needful.planning.interfaces import Planner
+from needful.planning.planners import generate_abstract_plans
+from needful.sampler_learning.datasets import SamplerExamples, sampler_examples
+from needful.sampler_learning.sampling import anchor_values, input_vector
+from needful.seeding import rng_for
+
+# A failed step counts as much as this share of a task.
+FAILED_STEP = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaySampler:
+    """Draws the parameters of a demonstrated use of an operator, relative to the objects' features."""
+
+    examples: SamplerExamples
+
+    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
+        """Return the values of the anchors plus the offsets of a random example."""
+        vector = input_vector(self.examples.operator, state, objects)
+        offsets = self.examples.offsets
+        chosen = offsets[rng.integers(len(offsets))]
+        return tuple((anchor_values(vector, self.examples.anchors) + chosen).tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """The results of experiments.
+
+    Attributes:
+        progress: for each task, the share of the first plan's steps before the first one that failed; 0 if
+            there is no plan.
+        true: for each operator's name, uses in which its effects came true.
+        false: for each operator's name, uses in which they did not.
+    """
+
+    progress: tuple[float, ...]
+    true: Mapping[str, Sequence[Use]]
+    false: Mapping[str, Sequence[Use]]
+
+    @property
+    def solved(self) -> int:
+        """The number of tasks that the first plan solved."""
+        return sum(share == 1.0 for share in self.progress)
+
+    @property
+    def score(self) -> float:
+        """The total progress, minus a part of a task for each failed step."""
+        return sum(self.progress) - FAILED_STEP * sum(map(len, self.false.values()))
+
+    def better_than(self, other: Trials, least: float) -> bool:
+        """Return whether more tasks were solved, or as many with a score that is higher by `least`."""
+        if self.solved != other.solved:
+            return self.solved > other.solved
+        return self.score >= other.score + least
+
+
+@dataclass(frozen=True, slots=True)
+class Simulator:
+    """Executes first plans of models in training tasks.
+
+    Attributes:
+        execute: executes an action in the simulator.
+        tasks: training tasks.
+        planner: finds the plans.
+        max_nodes: the limit of the search for each plan.
+        seed: the seed of all random numbers.
+        deadline: raises once the time is up.
+        samples: how many parameters are drawn per step.
+    """
+
+    execute: Execute
+    tasks: Sequence[Task]
+    planner: Planner
+    max_nodes: int
+    seed: int
+    deadline: Deadline = NO_DEADLINE
+    samples: int = 10
+
+    def run(
+        self,
+        data: Sequence[OperatorData],
+        demonstrations: Sequence[Demonstration],
+        predicates: Sequence[Predicate],
+    ) -> Trials:
+        """Solve each task with the first abstract plan of the operators."""
+        samplers = {
+            one.operator.name: ReplaySampler(one)
+            for one in sampler_examples(data, demonstrations, self.seed)
+        }
+        operators = [one.operator for one in data]
+        true: dict[str, list[Use]] = defaultdict(list)
+        false: dict[str, list[Use]] = defaultdict(list)
+        progress = []
+        for index, task in enumerate(self.tasks):
+            initial = abstract(task.initial_state, predicates)
+            budget = Budget(float("inf"), self.max_nodes, max_ground_operators=MAX_GROUND_OPERATORS)
+            abstract_task = AbstractTask(task.objects, initial, task.goal)
+            plan = next(generate_abstract_plans(operators, abstract_task, self.planner, budget), None)
+            progress.append(0.0 if plan is None else self._follow(plan, task, samplers, index, true, false))
+        return Trials(tuple(progress), true, false)
+
+    def _follow(
+        self,
+        plan: Sequence[GroundOperator],
+        task: Task,
+        samplers: Mapping[str, ReplaySampler],
+        index: int,
+        true: dict[str, list[Use]],
+        false: dict[str, list[Use]],
+    ) -> float:
+        """Execute a plan as far as possible; record true and false uses; return the share of true steps."""
+        state, reached, strict = task.initial_state, 0, True
+        subgoals = necessary_atoms(plan, task.goal)
+        rng = rng_for(self.seed, "experiments", index)
+        for step, subgoal in zip(plan, subgoals[1:], strict=True):
+            after, missing = self._best_sample(step, state, subgoal, samplers, rng)
+            name = step.operator.name
+            use = Use(state, step.objects)
+            effects = step.add_effects & subgoal
+            if after is not None and not missing & effects:
+                true[name].append(use)
+            elif all(atom.holds(state) for atom in step.preconditions):
+                # Otherwise the step failed because an earlier one did.
+                false[name].append(use)
+            if after is None or any(atom.predicate.definition is None for atom in missing):
+                break
+            strict = strict and not missing
+            reached += strict
+            state = after
+        return reached / len(plan) if plan else 1.0
+
+    def _best_sample(
+        self,
+        step: GroundOperator,
+        state: State,
+        subgoal: AbstractState,
+        samplers: Mapping[str, ReplaySampler],
+        rng: np.random.Generator,
+    ) -> tuple[State | None, AbstractState]:
+        """Return the state after the sample that misses the fewest atoms of a subgoal, and these atoms."""
+        controller = step.operator.controller
+        best: tuple[State | None, AbstractState] = (None, subgoal)
+        for _ in range(self.samples if controller.dimension else 1):
+            parameters: Parameters = ()
+            if controller.dimension:
+                drawn = samplers[step.operator.name].sample(state, step.objects, rng)
+                parameters = controller.clip(drawn)
+            action = GroundController(controller, step.controller_objects, parameters)
+            if not action.initiable(state):
+                continue
+            self.deadline.check()
+            execution = self.execute(state, action)
+            if execution.steps == 0:
+                continue
+            missing = frozenset(atom for atom in subgoal if not atom.holds(execution.state))
+            if best[0] is None or len(missing) < len(best[1]):
+                best = execution.state, missing
+            if not missing:
+                break
+        return best

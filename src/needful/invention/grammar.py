@@ -1,0 +1,114 @@
+"""Enumerate the expressions from which predicates can be made.
+
+The grammar covers single features, differences of two objects' features, distances, and the angle between
+an object's heading and the direction to another object. The last object of an expression can be replaced
+by the least or greatest value over all objects of its type (a quantifier).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from needful.core.definitions import QUANTIFIERS, Expression, feature_array
+from needful.core.demonstrations import Demonstration
+from needful.core.objects import Type
+
+# The last letters of features that are coordinates, and parts of the names of features that are headings.
+COORDINATES = ("x", "y", "z")
+HEADINGS = ("theta", "heading", "yaw", "angle", "rotation")
+# Integer features with other names are compared only if they take more values than a flag.
+FLAG_VALUES = 2
+
+
+def enumerate_expressions(demonstrations: Sequence[Demonstration]) -> tuple[Expression, ...]:
+    """Return the expressions over the types of the demonstrations' objects, in a fixed order.
+
+    Only types without parents are used, and types of which every demonstration has exactly one object.
+    Features that have the same value in all states are left out.
+    """
+    objects = [demonstration.objects for demonstration in demonstrations]
+    roots = sorted({list(obj.type.ancestry())[-1] for each in objects for obj in each})
+    types = {kind for each in objects for obj in each for kind in obj.type.ancestry()}
+    single = sorted(
+        kind
+        for kind in types - set(roots)
+        if all(sum(obj.type.is_subtype_of(kind) for obj in each) == 1 for each in objects)
+    )
+    values = {kind: _feature_values(demonstrations, kind) for kind in (*roots, *single)}
+    found: dict[Expression, None] = {}
+    for kind in roots:
+        for expression in _unary(kind, values[kind]):
+            found.setdefault(expression)
+            found.update(dict.fromkeys(_quantified(expression)))
+    for a, b in itertools.product((*roots, *single), repeat=2):
+        for expression in _binary(a, b, values[a], values[b]):
+            if a in roots and b in roots and not (expression.kind in _SYMMETRIC and b < a):
+                found.setdefault(expression)
+            if a in roots:
+                found.update(dict.fromkeys(_quantified(expression)))
+    return tuple(found)
+
+
+_SYMMETRIC = frozenset({"absolute difference", "distance"})
+
+
+def _feature_values(demonstrations: Sequence[Demonstration], kind: Type) -> dict[str, np.ndarray]:
+    """Return the distinct values of each feature of a type that is not constant."""
+    arrays = [
+        feature_array(demonstration.states, kind).reshape(-1, len(kind.features))
+        for demonstration in demonstrations
+        if demonstration.states
+    ]
+    rows = np.concatenate(arrays) if arrays else np.zeros((0, len(kind.features)))
+    distinct = {name: np.unique(rows[:, index]) for index, name in enumerate(kind.features)}
+    return {name: values for name, values in distinct.items() if len(values) > 1}
+
+
+def _unary(kind: Type, values: dict[str, np.ndarray]) -> Iterator[Expression]:
+    for name in values:
+        yield Expression("feature", (kind,), ((name,),))
+
+
+def _binary(
+    a: Type, b: Type, values_a: dict[str, np.ndarray], values_b: dict[str, np.ndarray]
+) -> Iterator[Expression]:
+    for f, g in itertools.product(a.features, b.features):
+        if (f in values_a or g in values_b) and (f == g or _comparable(f, g, values_a, values_b)):
+            yield Expression("difference", (a, b), ((f,), (g,)))
+            yield Expression("absolute difference", (a, b), ((f,), (g,)))
+    for names in _coordinates(a):
+        if set(names) <= set(b.features):
+            yield Expression("distance", (a, b), (names, names))
+            for heading in _headings(a):
+                if len(names) == 2:
+                    yield Expression("bearing", (a, b), ((*names, heading), names))
+
+
+def _comparable(f: str, g: str, values_a: dict[str, np.ndarray], values_b: dict[str, np.ndarray]) -> bool:
+    """Return whether two features with different names hold integers, such as numbers of objects."""
+    both = (values_a.get(f), values_b.get(g))
+    return all(
+        values is not None and len(values) > FLAG_VALUES and bool(np.all(values == np.round(values)))
+        for values in both
+    )
+
+
+def _coordinates(kind: Type) -> Iterator[tuple[str, ...]]:
+    """Yield the groups of two or three features that are coordinates of one point, such as (x, y)."""
+    for prefix in sorted({name[:-1] for name in kind.features if name.endswith(COORDINATES)}):
+        for dimension in (2, 3):
+            names = tuple(prefix + letter for letter in COORDINATES[:dimension])
+            if set(names) <= set(kind.features):
+                yield names
+
+
+def _headings(kind: Type) -> list[str]:
+    return [name for name in kind.features if any(word in name.lower() for word in HEADINGS)]
+
+
+def _quantified(expression: Expression) -> Iterator[Expression]:
+    for quantifier in QUANTIFIERS:
+        yield Expression(expression.kind, expression.types, expression.features, quantifier)

@@ -1,0 +1,298 @@
+"""Invent predicates: from goals, demonstrations with states and, optionally, a simulator to a vocabulary.
+
+Predicates are comparisons of features with bounds (`core.definitions`). The search (`search`) adds
+predicates until plans of the learned operators agree with the demonstrations. Experiments in a simulator
+(`repair`) then correct bounds and add predicates that the demonstrations alone do not reveal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from needful.core.atoms import Predicate
+from needful.core.controllers import Execute
+from needful.core.deadline import NO_DEADLINE, Deadline
+from needful.core.definitions import Definition, Expression, defined_predicate
+from needful.core.demonstrations import Demonstration
+from needful.core.model import Vocabulary
+from needful.core.objects import counted
+from needful.core.tasks import Task
+from needful.errors import DemonstrationError, InvalidInputError, UnknownNameError
+from needful.invention.abstracted import DemonstrationAbstractor
+from needful.invention.experiments import Simulator
+from needful.invention.grammar import enumerate_expressions
+from needful.invention.proposals import Proposal
+from needful.invention.repair import repair
+from needful.invention.search import Scorer, climb, prune
+from needful.planning.planners import make_planner
+
+
+@dataclass(frozen=True, slots=True)
+class InventionConfig:
+    """The limits of predicate invention. They count nodes, rounds and tasks, never seconds.
+
+    Attributes:
+        keep: the names of predicates that are used besides those of goals. All others are withheld.
+        scoring_demonstrations: the number of demonstrations that plans are compared with.
+        max_nodes: the limit of the search for each plan.
+        candidates: the number of proposals that each round considers.
+        practice_tasks: the number of training tasks for experiments in the simulator; 0 for none.
+        repair_rounds: the maximum number of changes after experiments.
+        repair_candidates: the number of further predicates that each of these rounds tries.
+    """
+
+    keep: tuple[str, ...] = ()
+    scoring_demonstrations: int = 12
+    max_nodes: int = 5_000
+    candidates: int = 60
+    practice_tasks: int = 20
+    repair_rounds: int = 6
+    repair_candidates: int = 12
+
+    def __post_init__(self) -> None:
+        for name in ("scoring_demonstrations", "max_nodes", "candidates"):
+            if getattr(self, name) < 1:
+                raise InvalidInputError(f"{name} must be at least 1, got {getattr(self, name)}.")
+
+
+@dataclass(frozen=True, slots=True)
+class InventedPredicate:
+    """An invented predicate and the reason for it.
+
+    Attributes:
+        predicate: the predicate; `predicate.definition` is its definition.
+        controller: the name of the controller that plans used where it is not possible.
+        excluded: the number of these false steps that the predicate excluded when it was added.
+        in_simulator: whether the false steps failed in the simulator. Otherwise, they are steps of plans
+            that are shorter than demonstrations.
+        alternatives: other definitions that hold in the same demonstrated states. The demonstrations cannot
+            tell which of them is meant.
+    """
+
+    predicate: Predicate
+    controller: str
+    excluded: int
+    in_simulator: bool
+    alternatives: tuple[Definition, ...] = ()
+
+    @property
+    def reason(self) -> str:
+        """Why the predicate was invented, in words."""
+        uses = counted(range(self.excluded), "use")
+        where = "that failed in the simulator" if self.in_simulator else "in plans that are too short"
+        return f"it excludes {uses} of {self.controller} {where}"
+
+    def __str__(self) -> str:
+        definition = self.predicate.definition
+        assert definition is not None
+        return f"{self.predicate}: {definition.sentence}; invented because {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Invention:
+    """A vocabulary with invented predicates.
+
+    Attributes:
+        vocabulary: the types, the given predicates that were not withheld, the invented ones, and the
+            controllers.
+        demonstrations: the demonstrations with the atoms of this vocabulary.
+        predicates: the invented predicates, with reasons.
+        costs: the cost of plans without invented predicates, then after each round of the search. 0 means
+            that plans agree with the demonstrations.
+        solved: how many of the practice tasks the first plan solved, before and after each change that
+            followed experiments. Empty without a simulator.
+        practice_tasks: the number of practice tasks.
+        tried: the number of vocabularies that were tried.
+    """
+
+    vocabulary: Vocabulary
+    demonstrations: tuple[Demonstration, ...]
+    predicates: tuple[InventedPredicate, ...]
+    costs: tuple[float, ...]
+    solved: tuple[int, ...]
+    practice_tasks: int
+    tried: int
+
+    def lines(self) -> list[str]:
+        """Return the report as lines of text."""
+        found = [
+            f"Invented {counted(self.predicates, 'predicate')} in {self.tried} tries. "
+            f"Cost of plans: {' → '.join(f'{cost:g}' for cost in self.costs)}."
+        ]
+        if self.solved:
+            found.append(
+                f"First plans that work in the simulator: {' → '.join(map(str, self.solved))} "
+                f"of {self.practice_tasks}."
+            )
+        for one in self.predicates:
+            found.append(f"  {one}")
+            found += [f"    or: {other.sentence}" for other in one.alternatives]
+        if self.costs[-1] > 0:
+            found.append(
+                "No further predicate of the grammar separates false steps from true ones, but plans still "
+                "differ from demonstrations. A relation of three objects may be missing."
+            )
+        return found
+
+
+def invent_predicates(
+    vocabulary: Vocabulary,
+    demonstrations: Iterable[Demonstration],
+    execute: Execute | None = None,
+    tasks: Sequence[Task] = (),
+    config: InventionConfig | None = None,
+    seed: int = 0,
+    deadline: Deadline = NO_DEADLINE,
+    on_progress: Callable[[int], None] = lambda tried: None,
+) -> Invention:
+    """Invent the predicates that operators need besides those of goals.
+
+    Args:
+        vocabulary: predicates that occur neither in goals nor in `config.keep` are withheld.
+        demonstrations: they must have states.
+        execute: executes an action in the simulator; None for no experiments.
+        tasks: training tasks for experiments; they need no demonstrations.
+        config: the limits; none of them depends on the speed of the machine.
+        seed: the seed of the experiments.
+        deadline: if it passes, `LearningTimeoutError` is raised. Otherwise it has no effect.
+        on_progress: is called with the number of vocabularies that were tried so far.
+    """
+    config = config or InventionConfig()
+    given, known = _withhold(vocabulary, tuple(demonstrations), tasks, config.keep)
+    abstractor = DemonstrationAbstractor(known)
+    expressions = enumerate_expressions(known)
+    training, scoring = _split(len(known), config.scoring_demonstrations)
+    planner = make_planner("paper")
+    scorer = Scorer(abstractor, training, scoring, planner, config.max_nodes, deadline, on_progress)
+    found = climb(scorer, expressions, config.candidates)
+    reasons = {_key(one.definition): (one, False) for one in found.accepted}
+    solved: tuple[int, ...] = ()
+    if execute is None or not tasks:
+        predicates = prune(scorer, found.scored).predicates
+    else:
+        simulator = Simulator(execute, tasks, planner, config.max_nodes, seed, deadline)
+        repaired = repair(
+            scorer,
+            found.scored.predicates,
+            simulator,
+            given,
+            expressions,
+            config.repair_rounds,
+            config.repair_candidates,
+        )
+        predicates, solved = repaired.scored.predicates, repaired.solved
+        reasons |= {_key(one.definition): (one, True) for one in repaired.accepted}
+    definitions = [one.definition for one in predicates if one.definition is not None]
+    names = readable_names(definitions, [one.name for one in vocabulary.predicates])
+    invented = tuple(
+        _invented(definition, name, *reasons[_key(definition)])
+        for definition, name in zip(definitions, names, strict=True)
+    )
+    predicates = tuple(one.predicate for one in invented)
+    return Invention(
+        Vocabulary(vocabulary.types, (*given, *predicates), vocabulary.controllers),
+        abstractor.with_predicates(predicates),
+        invented,
+        found.costs,
+        solved,
+        len(tasks) if solved else 0,
+        scorer.tried,
+    )
+
+
+def _withhold(
+    vocabulary: Vocabulary,
+    demonstrations: tuple[Demonstration, ...],
+    tasks: Sequence[Task],
+    keep: Sequence[str],
+) -> tuple[tuple[Predicate, ...], tuple[Demonstration, ...]]:
+    """Return the predicates that are not withheld, and the demonstrations with their atoms only."""
+    if not demonstrations:
+        raise DemonstrationError(
+            "There are no demonstrations to invent predicates from. Collect at least one."
+        )
+    names = {one.name: one for one in vocabulary.predicates}
+    for name in keep:
+        if name not in names:
+            raise UnknownNameError("predicate to keep", name, names)
+    goals = {atom.predicate.name for one in demonstrations for atom in one.goal}
+    goals |= {atom.predicate.name for task in tasks for atom in task.goal}
+    given = tuple(one for one in vocabulary.predicates if one.name in goals or one.name in keep)
+    kept = set(given)
+    stripped = tuple(
+        replace(
+            one,
+            abstract_states=tuple(
+                frozenset(atom for atom in atoms if atom.predicate in kept) for atoms in one.abstract_states
+            ),
+        )
+        for one in demonstrations
+    )
+    return given, stripped
+
+
+def _split(count: int, scoring: int) -> tuple[range, range]:
+    """Return the indices of demonstrations to learn from, and of others to compare plans with.
+
+    A single demonstration serves both purposes.
+    """
+    half = (count + 1) // 2
+    if count == 1:
+        return range(1), range(1)
+    return range(half), range(half, min(count, half + scoring))
+
+
+def _key(definition: Definition) -> tuple[Expression, str]:
+    """Return what stays the same if the bound of a definition is moved."""
+    return definition.expression, definition.compare
+
+
+def _invented(
+    definition: Definition, name: str, proposal: Proposal, in_simulator: bool
+) -> InventedPredicate:
+    moved = definition != proposal.definition
+    return InventedPredicate(
+        defined_predicate(definition, name),
+        proposal.controller,
+        len(proposal.which),
+        in_simulator,
+        () if moved else proposal.alternatives,
+    )
+
+
+def readable_names(definitions: Sequence[Definition], taken: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return a short name for each definition, such as `low-distance`.
+
+    The names are unique, also if case is ignored, legal in PDDL, and not in `taken`.
+    """
+    used = {name.lower() for name in taken}
+    found = []
+    for definition in definitions:
+        name, number = _short_name(definition), 2
+        unique = name
+        while unique.lower() in used:
+            unique, number = f"{name}-{number}", number + 1
+        used.add(unique.lower())
+        found.append(unique)
+    return tuple(found)
+
+
+_SHORT_KINDS: Mapping[str, str] = {"absolute difference": "{f}-difference", "difference": "{f}-minus-{g}"}
+
+
+def _short_name(definition: Definition) -> str:
+    """Return words such as `high-held`, `low-distance` or `every-high-wetness`."""
+    expression = definition.expression
+    level = "low" if definition.compare == "<=" else "high"
+    words = [level]
+    if expression.quantifier is not None:
+        every = (expression.quantifier == "min") == (definition.compare == ">")
+        words = ["every" if every else "some", level]
+    if expression.kind == "feature":
+        words.append(expression.features[0][0])
+    else:
+        template = _SHORT_KINDS.get(expression.kind, expression.kind)
+        words.append(template.format(f=expression.features[0][0], g=expression.features[-1][0]))
+    return re.sub(r"[^a-z0-9_]+", "-", "-".join(words).lower())[:40].strip("-")

@@ -1,0 +1,95 @@
+"""Score a vocabulary: plan from every state of some demonstrations and compare with what they did.
+
+A model that lacks a predicate finds plans that are too short. The rest of each demonstration (a suffix) is
+the reference. Planning from every state gives partial credit: each further predicate corrects some
+suffixes. Search is limited by nodes, not by seconds, so a score does not depend on the machine.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from needful.core.deadline import NO_DEADLINE, Deadline
+from needful.core.demonstrations import Demonstration
+from needful.core.operators import Operator
+from needful.core.plans import AbstractPlan
+from needful.core.tasks import AbstractTask
+from needful.planning.budget import Budget
+from needful.planning.interfaces import Planner
+from needful.planning.planners import generate_abstract_plans
+
+# The costs of a plan that differs from the rest of the demonstration.
+NO_PLAN = 3.0
+TOO_LONG = 0.3
+OTHER_ACTIONS = 0.5
+# A model with more ground operators counts as one that finds no plan.
+MAX_GROUND_OPERATORS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Suffix:
+    """The plan of a model from one state of a demonstration.
+
+    Attributes:
+        demonstration: the index of the demonstration.
+        step: the index of the state in which the plan starts.
+        plan: the plan; None if there is none within the limit of nodes.
+        cost: the penalty for the difference between the plan and the rest of the demonstration.
+    """
+
+    demonstration: int
+    step: int
+    plan: AbstractPlan | None
+    cost: float
+
+
+def plan_suffixes(
+    operators: Sequence[Operator],
+    demonstrations: Sequence[Demonstration],
+    indices: Sequence[int],
+    planner: Planner,
+    max_nodes: int,
+    stop_above: float = float("inf"),
+    deadline: Deadline = NO_DEADLINE,
+) -> tuple[Suffix, ...]:
+    """Plan from every state of the demonstrations with the given indices.
+
+    Ends early when the total cost exceeds `stop_above`.
+    """
+    found: list[Suffix] = []
+    total = 0.0
+    for index in indices:
+        demonstration = demonstrations[index]
+        for step in reversed(range(len(demonstration))):
+            deadline.check()
+            plan = _first_plan(operators, demonstration, step, planner, max_nodes)
+            suffix = Suffix(index, step, plan, _cost(plan, demonstration, step))
+            found.append(suffix)
+            total += suffix.cost
+            if total > stop_above:
+                return tuple(found)
+    return tuple(found)
+
+
+def _first_plan(
+    operators: Sequence[Operator], demonstration: Demonstration, step: int, planner: Planner, max_nodes: int
+) -> AbstractPlan | None:
+    task = AbstractTask(demonstration.objects, demonstration.abstract_states[step], demonstration.goal)
+    budget = Budget(float("inf"), max_nodes, max_ground_operators=MAX_GROUND_OPERATORS)
+    return next(generate_abstract_plans(operators, task, planner, budget), None)
+
+
+def _cost(plan: AbstractPlan | None, demonstration: Demonstration, step: int) -> float:
+    rest = demonstration.actions[step:]
+    if plan is None:
+        return len(rest) + NO_PLAN
+    if len(plan) < len(rest):
+        return float(len(rest) - len(plan))
+    if len(plan) > len(rest):
+        return len(plan) - len(rest) + TOO_LONG
+    same = Counter((o.operator.controller.name, o.controller_objects) for o in plan) == Counter(
+        (action.controller.name, action.objects) for action in rest
+    )
+    return 0.0 if same else OTHER_ACTIONS

@@ -1,0 +1,178 @@
+"""Propose predicates that exclude the false steps of plans.
+
+The first step of a plan that is too short is probably false: a condition of the operator is missing. The
+demonstrated uses of the operator are positive examples of the condition, false steps are negative ones. A
+proposal is a definition over the operator's parameters that holds in all positive examples and excludes
+some of the negative ones.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from needful.core.definitions import KINDS, Definition, Expression, feature_array
+from needful.core.objects import Object, Type
+from needful.core.operators import Operator
+from needful.core.state import State
+
+# The complexity of a predicate beside that of its expression.
+PREDICATE_COMPLEXITY = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """An operator applied in a state, with the objects bound to its parameters."""
+
+    state: State
+    objects: tuple[Object, ...]
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A definition that separates the true uses of an operator from false ones.
+
+    Attributes:
+        definition: holds in all true uses.
+        controller: the name of the operator's controller.
+        excluded: the total weight of the false uses in which the definition does not hold.
+        which: the indices of these false uses.
+        margin: the distance between the true uses and the nearest excluded one, relative to the range of
+            the values of all uses.
+        alternatives: other definitions that hold in the same demonstrated states.
+    """
+
+    definition: Definition
+    controller: str
+    excluded: float
+    which: tuple[int, ...]
+    margin: float
+    alternatives: tuple[Definition, ...] = ()
+
+    @property
+    def complexity(self) -> int:
+        """The cost of adding the predicate: that of its expression, plus a constant."""
+        return PREDICATE_COMPLEXITY + self.definition.expression.complexity
+
+    @property
+    def value(self) -> float:
+        """The excluded weight per complexity."""
+        return self.excluded / self.complexity
+
+
+def propose(
+    expressions: Sequence[Expression], operator: Operator, true: Sequence[Use], false: Sequence[Use]
+) -> Iterator[Proposal]:
+    """Yield the definitions that hold in all true uses of an operator and exclude some false ones."""
+    if not true or not false:
+        return
+    weights = np.array([use.weight for use in false])
+    tables = UseFeatures(true), UseFeatures(false)
+    for expression in expressions:
+        for arguments in _bindings(expression, operator):
+            positive, negative = (table.values(expression, arguments) for table in tables)
+            if np.isnan(positive).any() or np.isnan(negative).any():
+                continue
+            for compare, sign in (("<=", 1.0), (">", -1.0)):
+                limit = np.max(sign * positive)
+                outside = sign * negative > limit
+                if not outside.any():
+                    continue
+                nearest = np.min((sign * negative)[outside])
+                if not np.isfinite(limit) or not np.isfinite(nearest):
+                    continue
+                values = np.concatenate([positive, negative])
+                spread = np.ptp(values[np.isfinite(values)])
+                bound = sign * between(limit, nearest)
+                yield Proposal(
+                    Definition(expression, compare, float(bound)),
+                    operator.controller.name,
+                    float(weights[outside].sum()),
+                    tuple(np.flatnonzero(outside).tolist()),
+                    float((nearest - limit) / spread),
+                )
+
+
+def between(low: float, high: float) -> float:
+    """Return the number with the fewest digits in the middle third of an interval."""
+    width = high - low
+    middle = (low + high) / 2
+    for digits in range(17):
+        rounded = float(round(middle, digits - int(np.floor(np.log10(width))) - 1)) if width > 0 else middle
+        if low + width / 3 <= rounded <= high - width / 3:
+            return rounded
+    return middle
+
+
+class UseFeatures:
+    """The features of the objects of several uses, one row per use."""
+
+    def __init__(self, uses: Sequence[Use]) -> None:
+        self._uses = uses
+        self._columns: dict[tuple[int, Type], np.ndarray] = {}
+        self._all: dict[Type, list[tuple[Sequence[Object], np.ndarray]]] = {}
+
+    def values(self, expression: Expression, arguments: tuple[int, ...]) -> np.ndarray:
+        """Return the value of an expression in each use; its arguments are the given parameters."""
+        kind = KINDS[expression.kind]
+        if expression.quantifier is None:
+            columns = [
+                self._parameter(parameter, t)[:, [t.features.index(name) for name in names]]
+                for parameter, t, names in zip(
+                    arguments, expression.types, expression.features, strict=True
+                )
+            ]
+            return kind.formula(*columns)
+        last = expression.types[-1]
+        chosen = [last.features.index(name) for name in expression.features[-1]]
+        reduce, empty = (np.min, np.inf) if expression.quantifier == "min" else (np.max, -np.inf)
+        values = np.empty(len(self._uses))
+        first = None
+        if arguments:
+            t = expression.types[0]
+            first = self._parameter(arguments[0], t)[
+                :, [t.features.index(n) for n in expression.features[0]]
+            ]
+        for row, (objects, features) in enumerate(self._objects(last)):
+            others = features[:, chosen]
+            if first is None:
+                found = kind.formula(others)
+            else:
+                own = self._uses[row].objects[arguments[0]]
+                found = kind.formula(first[row][None, :], others)
+                if own in objects:
+                    found = np.delete(found, objects.index(own))
+            values[row] = reduce(found, initial=empty)
+        return values
+
+    def _parameter(self, index: int, kind: Type) -> np.ndarray:
+        if (index, kind) not in self._columns:
+            rows = []
+            for use in self._uses:
+                obj = use.objects[index]
+                vector = use.state[obj]
+                rows.append([vector[obj.type.features.index(name)] for name in kind.features])
+            self._columns[index, kind] = np.array(rows)
+        return self._columns[index, kind]
+
+    def _objects(self, kind: Type) -> list[tuple[Sequence[Object], np.ndarray]]:
+        if kind not in self._all:
+            self._all[kind] = [
+                (use.state.of_type(kind), feature_array([use.state], kind)[0]) for use in self._uses
+            ]
+        return self._all[kind]
+
+
+def _bindings(expression: Expression, operator: Operator) -> Iterator[tuple[int, ...]]:
+    """Yield the ways to choose distinct parameters of an operator as the arguments of an expression."""
+    fitting = [
+        [i for i, p in enumerate(operator.parameters) if p.type.is_subtype_of(kind)]
+        for kind in expression.arguments
+    ]
+    for chosen in itertools.product(*fitting):
+        if len(set(chosen)) == len(chosen):
+            yield chosen

@@ -1,0 +1,226 @@
+"""Search for a set of invented predicates whose operators plan as the demonstrations do.
+
+The search adds one predicate per round. Its candidates come from `proposals`: each excludes false steps of
+plans that are shorter than the demonstrations.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from needful.core.atoms import Predicate
+from needful.core.deadline import NO_DEADLINE, Deadline
+from needful.core.definitions import Definition, Expression, defined_predicate
+from needful.core.demonstrations import Demonstration
+from needful.core.operators import OperatorData
+from needful.invention.abstracted import DemonstrationAbstractor
+from needful.invention.objective import Suffix, plan_suffixes
+from needful.invention.proposals import Proposal, Use, propose
+from needful.operator_learning.learn_operators import AS_IN_PAPER, learn_operators
+from needful.planning.interfaces import Planner
+
+# A predicate must reduce the cost at least by this amount per complexity.
+MIN_GAIN = 0.5
+# At most this number of equivalent definitions are recorded for a predicate.
+MAX_ALTERNATIVES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A set of invented predicates, the operators learned with it, and its score.
+
+    Attributes:
+        predicates: the invented predicates.
+        data: the learned operators with their transitions.
+        suffixes: the plans from the states of the scoring demonstrations.
+    """
+
+    predicates: tuple[Predicate, ...]
+    data: tuple[OperatorData, ...]
+    suffixes: tuple[Suffix, ...]
+
+    @property
+    def cost(self) -> float:
+        """The total cost of the plans."""
+        return sum(suffix.cost for suffix in self.suffixes)
+
+
+@dataclass(slots=True)
+class Scorer:
+    """Learns operators with sets of invented predicates, and scores them.
+
+    Attributes:
+        abstractor: the demonstrations; it adds the atoms of invented predicates to them.
+        training: the indices of the demonstrations to learn from.
+        scoring: the indices of the demonstrations to compare plans with.
+        planner: finds the plans.
+        max_nodes: the limit of the search for each plan.
+        deadline: raises once the time is up.
+        on_try: is called with the number of sets that were scored so far.
+        tried: the number of sets that were scored so far.
+    """
+
+    abstractor: DemonstrationAbstractor
+    training: Sequence[int]
+    scoring: Sequence[int]
+    planner: Planner
+    max_nodes: int
+    deadline: Deadline = NO_DEADLINE
+    on_try: Callable[[int], None] = lambda tried: None
+    tried: int = field(default=0, init=False)
+
+    def score(self, predicates: Sequence[Predicate], stop_above: float = float("inf")) -> Scored:
+        """Learn from the training demonstrations, and plan until the cost exceeds `stop_above`."""
+        demonstrations = self.abstractor.with_predicates(predicates)
+        data = self._learn([demonstrations[i] for i in self.training])
+        operators = [one.operator for one in data]
+        suffixes = plan_suffixes(
+            operators, demonstrations, self.scoring, self.planner, self.max_nodes, stop_above, self.deadline
+        )
+        return Scored(tuple(predicates), data, suffixes)
+
+    def learn(self, predicates: Sequence[Predicate]) -> Scored:
+        """Learn from all demonstrations, without plans."""
+        return Scored(tuple(predicates), self._learn(self.abstractor.with_predicates(predicates)), ())
+
+    def _learn(self, demonstrations: Sequence[Demonstration]) -> tuple[OperatorData, ...]:
+        self.tried += 1
+        self.on_try(self.tried)
+        return tuple(learn_operators(demonstrations, AS_IN_PAPER, self.deadline).planning_data)
+
+
+@dataclass(frozen=True, slots=True)
+class Climb:
+    """The result of the search.
+
+    Attributes:
+        scored: the predicates and their score.
+        accepted: the proposals that were accepted, in order.
+        costs: the cost without invented predicates, then after each accepted proposal.
+    """
+
+    scored: Scored
+    accepted: tuple[Proposal, ...]
+    costs: tuple[float, ...]
+
+
+def climb(scorer: Scorer, expressions: Sequence[Expression], limit: int) -> Climb:
+    """Add the predicate with the highest value until no predicate reduces the cost.
+
+    In each round, at most `limit` proposals are considered.
+    """
+    best = scorer.score(())
+    accepted: list[Proposal] = []
+    costs = [best.cost]
+    while best.cost > 0:
+        chosen = _best_addition(best, scorer, expressions, limit)
+        if chosen is None:
+            break
+        proposal, best = chosen
+        accepted.append(proposal)
+        costs.append(best.cost)
+    return Climb(best, tuple(accepted), tuple(costs))
+
+
+def _best_addition(
+    current: Scored, scorer: Scorer, expressions: Sequence[Expression], limit: int
+) -> tuple[Proposal, Scored] | None:
+    """Return the proposal with the highest value, and the score with it; None if none reduces the cost.
+
+    The value of a proposal is its credit per complexity. A predicate gets credit for the reduction of the
+    cost, but at most for the cost of the false steps that it excludes. So the excluded cost bounds the
+    value, and the search ends at the first proposal whose bound is not higher than the best value.
+    """
+    chosen: tuple[Proposal, Scored] | None = None
+    best_value = 0.0
+    for proposal in _ranked_proposals(current, scorer, expressions, limit):
+        if proposal.value <= best_value:
+            break
+        needed = max(MIN_GAIN, best_value) * proposal.complexity
+        predicate = defined_predicate(proposal.definition)
+        tried = scorer.score((*current.predicates, predicate), current.cost - needed)
+        gain = current.cost - tried.cost
+        value = min(gain, proposal.excluded) / proposal.complexity
+        if gain >= needed and value > best_value:
+            best_value, chosen = value, (proposal, tried)
+    return chosen
+
+
+def prune(scorer: Scorer, scored: Scored) -> Scored:
+    """Remove predicates as long as the cost does not increase."""
+    for predicate in scored.predicates:
+        without = [one for one in scored.predicates if one is not predicate]
+        tried = scorer.score(without, scored.cost)
+        if tried.cost <= scored.cost:
+            scored = tried
+    return scored
+
+
+def false_uses(scored: Scored, demonstrations: Sequence[Demonstration]) -> dict[str, list[Use]]:
+    """Return for each operator's name the first steps of plans that are probably false.
+
+    These are steps that differ from the demonstration, in plans that are at most as long as its rest.
+    """
+    found: dict[str, list[Use]] = defaultdict(list)
+    for suffix in scored.suffixes:
+        demonstration = demonstrations[suffix.demonstration]
+        rest = demonstration.actions[suffix.step :]
+        if not suffix.plan or suffix.cost == 0 or len(suffix.plan) > len(rest):
+            continue
+        first, shown = suffix.plan[0], rest[0]
+        if (first.operator.controller, first.controller_objects) != (shown.controller, shown.objects):
+            assert demonstration.states is not None
+            use = Use(demonstration.states[suffix.step], first.objects, suffix.cost)
+            found[first.operator.name].append(use)
+    return found
+
+
+def true_uses(
+    data: OperatorData, training: Sequence[int], demonstrations: Sequence[Demonstration]
+) -> list[Use]:
+    """Return the demonstrated uses of an operator; `training` are the indices of its demonstrations."""
+    uses = []
+    for grounding in data.groundings:
+        states = demonstrations[training[grounding.demonstration]].states
+        assert states is not None
+        uses.append(Use(states[grounding.step], grounding.objects))
+    return uses
+
+
+def _ranked_proposals(
+    scored: Scored, scorer: Scorer, expressions: Sequence[Expression], limit: int
+) -> list[Proposal]:
+    """Return the most valuable proposals, in order.
+
+    Of the proposals that hold in the same demonstrated states, the first one is kept, and the others are
+    its alternatives.
+    """
+    demonstrations = scorer.abstractor.demonstrations
+    false = false_uses(scored, demonstrations)
+    found: list[Proposal] = []
+    for one in scored.data:
+        scorer.deadline.check()
+        true = true_uses(one, scorer.training, demonstrations)
+        found += propose(expressions, one.operator, true, false.get(one.operator.name, []))
+    found.sort(key=lambda proposal: (-proposal.value, proposal.complexity, proposal.definition))
+    chosen: dict[tuple[bytes, ...], Proposal | None] = {
+        _extension_key(scorer, one.definition): None for one in scored.predicates if one.definition
+    }
+    known = len(chosen)
+    for proposal in found:
+        key = _extension_key(scorer, proposal.definition)
+        first = chosen.setdefault(key, proposal)
+        if first is not None and first.definition != proposal.definition:
+            if len(first.alternatives) < MAX_ALTERNATIVES:
+                others = (*first.alternatives, proposal.definition)
+                chosen[key] = replace(first, alternatives=others)
+        elif len(chosen) - known == limit:
+            break
+    return [one for one in chosen.values() if one is not None]
+
+
+def _extension_key(scorer: Scorer, definition: Definition) -> tuple[bytes, ...]:
+    types = str([kind.name for kind in definition.expression.arguments]).encode()
+    return (types, *(one.tobytes() for one in scorer.abstractor.extension(definition)))

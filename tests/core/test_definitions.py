@@ -1,0 +1,147 @@
+"""Definitions of predicates: values against scalar arithmetic, quantifiers, negation, validation."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from needful import InvalidInputError, Object, State, Type, UnknownNameError, abstract
+from needful.core.definitions import KINDS, Definition, Expression, defined_predicate, feature_array
+
+THING = Type("thing", ("x", "y", "theta", "id"))
+ROBOT = Type("robot", ("x", "y", "theta", "id", "battery"), THING)
+PLACE = Type("place", ("x", "y", "id"))
+
+PAIR = (("x", "y"), ("x", "y"))
+EXPRESSIONS = [
+    Expression("feature", (THING,), (("id",),)),
+    Expression("difference", (THING, PLACE), (("x",), ("x",))),
+    Expression("absolute difference", (THING, THING), (("id",), ("id",))),
+    Expression("distance", (THING, PLACE), PAIR),
+    Expression("distance", (ROBOT, THING), PAIR),
+    Expression("bearing", (ROBOT, PLACE), (("x", "y", "theta"), ("x", "y"))),
+]
+QUANTIFIED = [
+    Expression(one.kind, one.types, one.features, quantifier)
+    for one in (*EXPRESSIONS, Expression("distance", (THING, ROBOT), PAIR))
+    for quantifier in ("min", "max")
+]
+
+
+def sample_state(seed: int, robots: int = 2) -> State:
+    rng = np.random.default_rng(seed)
+    objects = [ROBOT(f"r{i}") for i in range(robots)]
+    objects += [THING("t0"), THING("t1"), PLACE("p0"), PLACE("p1")]
+    return State({obj: rng.integers(-4, 5, len(obj.type.features)).tolist() for obj in objects})
+
+
+def scalar(kind: str, a: list[float], b: list[float]) -> float:
+    """Return the value of an expression by plain arithmetic."""
+    if kind == "feature":
+        return a[0]
+    if kind == "difference":
+        return a[0] - b[0]
+    if kind == "absolute difference":
+        return abs(a[0] - b[0])
+    if kind == "distance":
+        return math.dist(a, b)
+    turn = (math.atan2(b[1] - a[1], b[0] - a[0]) - a[2]) % (2 * math.pi)
+    return min(turn, 2 * math.pi - turn)
+
+
+def expected(expression: Expression, state: State, objects: tuple[Object, ...]) -> float:
+    """Return the value of an expression for a tuple of objects by brute force."""
+    if expression.quantifier is not None:
+        inner = Expression(expression.kind, expression.types, expression.features)
+        others = [one for one in state.of_type(expression.types[-1]) if one not in objects]
+        values = [expected(inner, state, (*objects, other)) for other in others]
+        reduce = min if expression.quantifier == "min" else max
+        return reduce(values, default=math.inf if reduce is min else -math.inf)
+    if len(set(objects)) < len(objects):
+        return math.nan
+    chosen = [
+        [state.get(obj, name) for name in names]
+        for obj, names in zip(objects, expression.features, strict=True)
+    ]
+    return scalar(expression.kind, chosen[0], chosen[-1])
+
+
+@pytest.mark.parametrize("expression", [*EXPRESSIONS, *QUANTIFIED], ids=str)
+@pytest.mark.parametrize("robots", [0, 1, 2])
+def test_values_equal_brute_force(expression: Expression, robots: int) -> None:
+    states = [sample_state(seed, robots) for seed in range(4)]
+    features = {kind: feature_array(states, kind) for kind in expression.types}
+    values = expression.values(states, features)
+    for row, state in zip(values, states, strict=True):
+        domains = [state.of_type(kind) for kind in expression.arguments]
+        assert row.shape == tuple(map(len, domains))
+        for index in np.ndindex(row.shape):
+            objects = tuple(domain[i] for domain, i in zip(domains, index, strict=True))
+            wanted = expected(expression, state, objects)
+            assert row[index] == pytest.approx(wanted, nan_ok=True)
+            assert expression.value(state, objects) == pytest.approx(wanted, nan_ok=True)
+
+
+@pytest.mark.parametrize("expression", [*EXPRESSIONS, *QUANTIFIED], ids=str)
+def test_a_definition_and_its_negation_divide_the_tuples_of_distinct_objects(
+    expression: Expression,
+) -> None:
+    state = sample_state(7)
+    definition = Definition(expression, "<=", 1.25)
+    found = [set(one.true_tuples(state)) for one in (definition, definition.negation)]
+    domains = (state.of_type(kind) for kind in expression.arguments)
+    distinct = {one for one in itertools.product(*domains) if len(set(one)) == len(one)}
+    assert found[0].isdisjoint(found[1])
+    assert found[0] | found[1] == distinct
+    assert definition.negation.negation == definition
+
+
+@pytest.mark.parametrize("compare", ["<=", ">"])
+def test_a_defined_predicate_abstracts_states(compare: str) -> None:
+    state = sample_state(3)
+    for expression in (*EXPRESSIONS, *QUANTIFIED):
+        predicate = defined_predicate(Definition(expression, compare, 2.0), "p")
+        domains = (state.of_type(kind) for kind in predicate.types)
+        single = {one for one in itertools.product(*domains) if predicate.holds(state, one)}
+        assert {atom.objects for atom in abstract(state, [predicate])} == single
+
+
+def test_sentences() -> None:
+    near = Expression("distance", (ROBOT, PLACE), PAIR)
+    assert Definition(near, "<=", 0.5).sentence == (
+        "the distance between (x, y) of the robot and (x, y) of the place is at most 0.5"
+    )
+    some = Expression("distance", (THING, THING), PAIR, "min")
+    assert Definition(some, "<=", 1.0).sentence.startswith("for some other thing, the distance between")
+    assert Definition(some, ">", 1.0).sentence.startswith("for every other thing, ")
+    most = Expression("feature", (THING,), (("id",),), "max")
+    assert Definition(most, "<=", 1.0).sentence == "for every thing, id of that thing is at most 1"
+    assert Definition(most, ">", 1.0).sentence == "for some thing, id of that thing is above 1"
+
+
+@pytest.mark.parametrize(
+    ("make", "expected_text"),
+    [
+        (lambda: Expression("code", (THING,), (("x",),)), "Unknown kind of expression 'code'"),
+        (lambda: Expression("feature", (THING,), (("z",),)), "Unknown feature of thing 'z'"),
+        (lambda: Expression("feature", (THING,), ((),)), "takes (1,) features"),
+        (lambda: Expression("feature", (THING, THING), (("x",), ("x",))), "takes 1 objects"),
+        (lambda: Expression("distance", (THING, PLACE), (("x", "y"), ("x",))), "takes (2, 2) or (3, 3)"),
+        (lambda: Expression("bearing", (THING, PLACE), PAIR), "takes (3, 2) features"),
+        (lambda: Expression("feature", (THING,), (("x",),), "sum"), "Unknown quantifier 'sum'"),
+        (lambda: Definition(EXPRESSIONS[0], "==", 1.0), "Unknown comparison '=='"),
+        (lambda: Definition(EXPRESSIONS[0], "<=", math.nan), "must be finite"),
+        (lambda: Definition(EXPRESSIONS[0], "<=", math.inf), "must be finite"),
+    ],
+)
+def test_invalid_definitions_are_rejected(make, expected_text: str) -> None:
+    with pytest.raises((InvalidInputError, UnknownNameError)) as raised:
+        make()
+    assert expected_text in str(raised.value)
+
+
+def test_every_kind_is_tested() -> None:
+    assert {one.kind for one in EXPRESSIONS} == set(KINDS)
