@@ -132,11 +132,9 @@ class _Episode:
 
     def __init__(self, agent: Agent, task: Task, world: World, seed: int, clock: Clock) -> None:
         self.agent, self.config, self.task, self.world, self.seed = agent, agent.config, task, world, seed
-        self.clock, self.started = clock, clock()
-        self.seconds_in_world = 0.0
+        self.clock, self.started, self.seconds_in_world = clock, clock(), 0.0
         self.current: _CurrentPlan | None = None
-        # The reason and the outcome of having no plan.
-        self.reason, self.outcome = "There is no plan yet.", Outcome.NO_ABSTRACT_PLAN
+        self.reason, self.outcome = "There is no plan yet.", Outcome.NO_ABSTRACT_PLAN  # of having no plan
         self.position = 0  # the step of the plan to execute next, if all goes well
         self.misses = 0  # how many times in a row the agent fell back
         self.plan_count, self.refinements, self.low_level_actions = 0, 0, 0
@@ -398,6 +396,5 @@ class _Episode:
 def _median(readings: Sequence[State]) -> State:
     """Return the state with the median of each feature over several readings of the same objects."""
     objects = readings[0].objects
-    values = np.median([state.vector(objects) for state in readings], axis=0).tolist()
-    rest = iter(values)
-    return State({obj: list(itertools.islice(rest, len(obj.type.features))) for obj in objects})
+    values = iter(np.median([state.vector(objects) for state in readings], axis=0).tolist())
+    return State({obj: list(itertools.islice(values, len(obj.type.features))) for obj in objects})
