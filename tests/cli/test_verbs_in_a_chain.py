@@ -123,7 +123,8 @@ def test_plan_is_printed_step_by_step_and_drawn(chain: Path, domain: str, tmp_pa
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert gif.read_bytes().startswith(b"GIF89a")
     printed = succeed(*plan, "--picture", picture, "--force", "--json").json
-    assert set(printed) == {"outcome", "plan", "actions", "subgoals", "failure", "missing"}
+    keys = {"outcome", "plan", "actions", "subgoals", "failure", "missing", "suspects"}
+    assert set(printed) == keys
     assert (printed["outcome"], printed["failure"], printed["missing"]) == ("solved", None, [])
     assert len(printed["plan"]) == len(printed["actions"]) == len(printed["subgoals"]) - 1
     for number, step in enumerate(printed["plan"], start=1):
