@@ -33,7 +33,7 @@ $(INSTALLED): $(SOURCES)
 	touch $(CORE) $@
 
 demo: $(CORE)
-	$(BIN)/needful run cluttered-painting --out runs/demo --force
+	$(BIN)/needful run cluttered-painting --tasks 20 --out runs/demo --force
 	$(BIN)/needful plan runs/demo cluttered-painting --task 0 --gif runs/demo.gif --force
 	@echo "Open runs/demo/report.html (operators, and a film of every task) and runs/demo.gif (task 0) in a browser."
 
