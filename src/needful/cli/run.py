@@ -124,15 +124,6 @@ def run_domain(
     as_json: options.AsJson = False,
 ) -> None:
     """Collect demonstrations, learn a model, print it, and solve unseen tasks with it."""
-    invention = None
-    kept = options.kept_predicates(keep, invent)
-    if no_simulator and not invent:
-        raise typer.BadParameter(
-            "has no effect without --invent. Add --invent.", param_hint="--no-simulator"
-        )
-    if invent:
-        defaults = InventionConfig(keep=kept)
-        invention = replace(defaults, practice_tasks=0) if no_simulator else defaults
     planning = options.planning_config(timeout, abstract_plans, planner, samples_per_step, horizon)
     config = RunConfig(
         learner,
@@ -146,7 +137,7 @@ def run_domain(
         learning_timeout=learning_timeout,
         validation_folds=options.VALIDATION_FOLDS,
         execution=options.execution_config(execute, skill_failures, observation_noise, parameter_noise),
-        invention=invention,
+        invention=_invention_config(invent, keep, no_simulator),
     )
     if preset is not None:
         config = _with_preset(preset, domain, config, context)
@@ -159,10 +150,7 @@ def run_domain(
             picture = draw_example(environment, result.evaluation, folder)
             progress.stage("Writing the report")
             write_page([read_run(folder.path)], folder.path / PAGE_FILE, environment)
-    for warning in console.describe_skipped(result.collected):
-        console.print_stderr(warning)
-    for warning in () if result.learned is None else result.learned.warnings():
-        console.print_stderr(f"warning: {warning}")
+    _print_warnings(result)
     if as_json:
         console.print_json({**result.summary, "out": str(path)})
     else:
@@ -173,6 +161,25 @@ def run_domain(
             "Increase --learning-timeout."
         )
         raise typer.Exit(console.FAILED)
+
+
+def _invention_config(invent: bool, keep: str, no_simulator: bool) -> InventionConfig | None:
+    kept = options.kept_predicates(keep, invent)
+    if no_simulator and not invent:
+        raise typer.BadParameter(
+            "has no effect without --invent. Add --invent.", param_hint="--no-simulator"
+        )
+    if not invent:
+        return None
+    defaults = InventionConfig(keep=kept)
+    return replace(defaults, practice_tasks=0) if no_simulator else defaults
+
+
+def _print_warnings(result: RunResult) -> None:
+    for warning in console.describe_skipped(result.collected):
+        console.print_stderr(warning)
+    for warning in () if result.learned is None else result.learned.warnings():
+        console.print_stderr(f"warning: {warning}")
 
 
 def _with_preset(preset: str, domain: str, config: RunConfig, context: typer.Context) -> RunConfig:

@@ -207,10 +207,7 @@ def run(
     else:
         collected = CollectedDemonstrations(tuple(recorded), ())
     demonstrations, approach = collected.demonstrations, find_approach(config.learner)
-    replays: tuple[Demonstration, ...] = ()
-    if approach.replay_count:
-        report = progress.stage("Replaying demonstrations", approach.replay_count)
-        replays = collect_replays(environment, demonstrations, approach.replay_count, config.seed, report)
+    replays = _replays(environment, demonstrations, approach.replay_count, config.seed, progress)
     collect_seconds = time.monotonic() - start
     if folder is not None:
         folder.save_demonstrations(environment.vocabulary, demonstrations)
@@ -236,21 +233,27 @@ def run(
     evaluation = solve_tasks(
         solve, environment, config.tasks, horizon, identity, folder, progress, vocabulary
     )
+    settings = {"learner": config.learner, "seed": config.seed, "demos": len(demonstrations)}
+    if config.preset:
+        settings = {"learner": config.learner, "preset": config.preset, **settings}
     summary = run_summary(
         environment.name,
-        {
-            "learner": config.learner,
-            **({"preset": config.preset} if config.preset else {}),
-            "seed": config.seed,
-            "demos": len(demonstrations),
-            **learning,
-        },
+        settings | learning,
         collect_seconds,
         evaluation_summary(evaluation.records) | execution_summary(config.execution, evaluation.records),
     )
     if folder is not None:
         folder.save_summary(summary)
     return RunResult(collected, learned, evaluation, summary)
+
+
+def _replays(
+    environment: Environment, demonstrations: Demonstrations, count: int, seed: int, progress: Progress
+) -> tuple[Demonstration, ...]:
+    if not count:
+        return ()
+    report = progress.stage("Replaying demonstrations", count)
+    return collect_replays(environment, demonstrations, count, seed, report)
 
 
 def collect(

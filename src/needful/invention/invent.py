@@ -67,8 +67,8 @@ class InventedPredicate:
         excluded: the number of these false steps that the predicate excluded when it was added.
         in_simulator: whether the false steps failed in the simulator. Otherwise, they are steps of plans
             that are shorter than demonstrations.
-        alternatives: other definitions that hold in the same demonstrated states. The demonstrations cannot
-            tell which of them is meant.
+        alternatives: other definitions that hold in the same demonstrated states. The demonstrations do
+            not show which definition is the right one.
     """
 
     predicate: Predicate
@@ -234,9 +234,9 @@ def _withhold(
 
 
 def _split(count: int, scoring: int) -> tuple[range, range]:
-    """Return the indices of demonstrations to learn from, and of others to compare plans with.
+    """Split demonstrations in two groups, given by indices: for learning operators, and for scoring plans.
 
-    A single demonstration serves both purposes.
+    A single demonstration is in both groups.
     """
     half = (count + 1) // 2
     if count == 1:
