@@ -46,6 +46,7 @@ MAX_EXPLAINED_DRAWS = 10
 _PROGRESS = (
     Outcome.NOT_INITIABLE,
     Outcome.CONTROLLER_FAILED,
+    Outcome.ENVIRONMENT_FAILURE,
     Outcome.HORIZON_EXCEEDED,
     Outcome.SUBGOAL_MISSED,
     Outcome.SAMPLER_EXHAUSTED,
@@ -118,7 +119,12 @@ class ResumableRefinement:
     `subgoals[i]` must hold after step i (counted from 1); other atoms may hold as well, except the negative
     preconditions of the next step. If a step fails, it is tried again with other parameters. If all its
     tries fail, the search backtracks: the previous step uses its next try, and the later step gets all its
-    tries again. If the simulator reports objects as the cause of a failure, the search ends.
+    tries again.
+
+    If the simulator reports objects as the cause of a failure, other parameters may avoid these objects. If
+    all tries of a step fail and some of them for this reason, the search ends. The result contains the
+    smallest set of objects that was reported in these tries. With `RefinementLimits.perturb` off, the
+    search ends at the first report, as in the paper.
     """
 
     def __init__(
@@ -142,6 +148,7 @@ class ResumableRefinement:
         self._trace = _Trace([start], [], [0])
         self._tries = [0] * len(self._steps)
         self._tried_parameters: list[set[Parameters]] = [set() for _ in self._steps]
+        self._blamed: list[Refinement] = []
         self._deepest: Refinement | None = None
         self._samples = 0
         self._misses = StepMisses()
@@ -175,12 +182,18 @@ class ResumableRefinement:
                 if reason is None:
                     trace.push(action, execution)
                     self._misses.reach(index)
+                    self._blamed.clear()
                     continue
                 if execution.offending:
-                    return self._result(replace(trace.to_refinement(reason), offending=execution.offending))
+                    blamed = replace(trace.to_refinement(reason), offending=execution.offending)
+                    if not limits.perturb:
+                        return self._result(blamed)
+                    self._blamed.append(blamed)
                 failure = reason
             if limits.budget.expired():  # ignore this failure: lack of time may have caused it
                 continue
+            if self._blamed and self._tries[index] == step.max_tries:
+                return self._result(min(self._blamed, key=lambda one: len(one.offending)))
             self._misses.add(failure)
             self._deepest = _deeper(self._deepest, trace.to_refinement(failure))
             if not self._backtrack(index):
