@@ -82,19 +82,28 @@ def steps(scene: Scene, waypoints: Waypoints, limits: StepLimits) -> Iterator[Wa
         pose, vacuum = replace(waypoint.pose, theta=pose.theta + turn), waypoint.vacuum
 
 
+def rollout(
+    scene: Scene, waypoints: Waypoints, limits: StepLimits, margin: float = 0.0
+) -> Iterator[tuple[Scene, tuple[Body, ...]]]:
+    """Yield the scene after each low-level action, and the bodies that the action would hit.
+
+    The last scene is the first one with a hit; KinDER refuses such an action.
+    """
+    for step in steps(scene, waypoints, limits):
+        hit = tuple(scene.collisions(step.pose, margin))
+        scene = scene.at(step.pose, step.vacuum)
+        yield scene, hit
+        if hit:
+            return
+
+
 def first_collision(
     scene: Scene, waypoints: Waypoints, limits: StepLimits, margin: float = CLEARANCE
 ) -> Body | None:
-    """Return the first body that the robot or the bodies that it holds would hit; None if the way is free.
-
-    Poses at which the motion starts or grasps may come closer than `margin` to the grasped object.
-    """
-    for step in steps(scene, waypoints, limits):
-        hit = next(scene.collisions(step.pose, margin), None)
-        if hit is not None:
-            return hit
-        if step.vacuum != scene.vacuum:
-            scene = scene.at(step.pose, step.vacuum)
+    """Return a body that the robot or a body that it holds would hit first; None if the way is free."""
+    for _, hit in rollout(scene, waypoints, limits, margin):
+        if hit:
+            return hit[0]
     return None
 
 

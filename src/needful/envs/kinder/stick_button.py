@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -263,6 +263,21 @@ class StickButton2D(KinderEnvironment):
     def goal(self, state: State) -> AbstractState:
         """Return the goal: all buttons are pressed."""
         return frozenset(PRESSED(button) for button in state.of_type(CIRCLE))
+
+    def reactions(self, scene: Scene) -> Mapping[Object, dict[str, float]]:
+        """Return the colour of the buttons that the robot or the stick touches."""
+        robot = scene.robot
+        touching = [shape for shape, _ in robot.parts(scene.pose)]
+        touching += [robot.suction(scene.pose)] if scene.vacuum else []
+        touching += [body.shape for body in scene.bodies if body.movable]
+        colour = dict(zip(("color_r", "color_g", "color_b"), PRESSED_COLOUR, strict=True))
+        return {
+            body.obj: colour
+            for body in scene.bodies
+            if body.obj is not None
+            and isinstance(body.shape, Disc)
+            and any(overlap(shape, body.shape) for shape in touching)
+        }
 
     def oracle_model(self) -> PlanningModel:
         """Return a model with one operator per skill."""
