@@ -143,6 +143,13 @@ class KinderEntry:
 
 KINDER: Mapping[str, KinderEntry] = MappingProxyType(
     {
+        "kinder/Motion2D": KinderEntry(
+            "needful.envs.kinder.motion2d",
+            "Motion2D",
+            "p",
+            (0, 1, 2, 3, 4, 5),
+            "A robot drives through narrow passages to a region.",
+        ),
         "kinder/StickButton2D": KinderEntry(
             "needful.envs.kinder.stick_button",
             "StickButton2D",
