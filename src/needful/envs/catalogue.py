@@ -150,6 +150,13 @@ KINDER: Mapping[str, KinderEntry] = MappingProxyType(
             (1, 10, 25),
             "A robot carries a block out of clutter into a region of the floor.",
         ),
+        "kinder/ClutteredStorage2D": KinderEntry(
+            "needful.envs.kinder.cluttered_storage",
+            "ClutteredStorage2D",
+            "b",
+            (1, 3, 7, 15),
+            "A robot puts blocks into a shelf, in which other blocks may be in the way.",
+        ),
         "kinder/Motion2D": KinderEntry(
             "needful.envs.kinder.motion2d",
             "Motion2D",

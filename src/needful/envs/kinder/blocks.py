@@ -67,7 +67,7 @@ def require_held(scene: Scene, block: Object) -> None:
 
 def require_free(scene: Scene, pose: Pose) -> None:
     """Raise `EnvironmentFailure` if the robot or a held object would touch something at a pose."""
-    _require_none(scene.collisions(pose, CLEARANCE))
+    require_none(scene.collisions(pose, CLEARANCE))
 
 
 def require_free_motion(scene: Scene, block: Object, waypoints: Waypoints, limits: StepLimits) -> None:
@@ -84,10 +84,11 @@ def require_free_motion(scene: Scene, block: Object, waypoints: Waypoints, limit
                 break
             hit.update((body.name, body) for body in scene.collisions(step.pose, CLEARANCE))
         scene = scene.at(step.pose, step.vacuum)
-    _require_none(hit.values())
+    require_none(hit.values())
 
 
-def _require_none(hit: Iterable[Body]) -> None:
+def require_none(hit: Iterable[Body]) -> None:
+    """Raise `EnvironmentFailure` if there are bodies in the way; offending if all of them can be moved."""
     bodies = tuple(hit)
     if not bodies:
         return

@@ -45,6 +45,13 @@ def _inside(state: State, objects: Sequence[Object]) -> bool:
 INSIDE = Predicate("Inside", (TARGET_BLOCK, REGION), _inside)
 
 
+def _pick(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
+    """Grasp a block; parameters: where on its four sides, from 0 to 4, and the arm's length from 0 to 1."""
+    place, reach = parameters
+    side = min(int(place), 3)
+    return pick(room, state, objects[1], side, place - side, reach)
+
+
 def _put_down(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
     """Put a block down where the robot can still pass on all sides; parameters: centre and heading."""
     _, block = objects
@@ -89,7 +96,7 @@ class ClutteredRetrieval2D(KinderEnvironment):
     types = (ROBOT, RECTANGLE, TARGET_BLOCK, REGION)
     predicates = (HAND_EMPTY, HOLDING, INSIDE)
     skills = (
-        Skill("Pick", (ROBOT, RECTANGLE), pick, (0.0, 0.0), (1.0, 1.0)),
+        Skill("Pick", (ROBOT, RECTANGLE), _pick, (0.0, 0.0), (4.0, 1.0)),
         Skill("PutDown", (ROBOT, RECTANGLE), _put_down, (0.0, 0.0, -math.pi), (2.5, 2.5, math.pi)),
         Skill("Deliver", (ROBOT, TARGET_BLOCK, REGION), _deliver, (-math.pi, 0.0), (math.pi, 1.0)),
     )

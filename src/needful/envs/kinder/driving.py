@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from needful.core.controllers import Parameters
 from needful.core.objects import Object
 from needful.core.state import State
 from needful.envs.kinder.blocks import (
@@ -24,50 +22,44 @@ from needful.envs.kinder.pose_lattice import PoseLattice
 from needful.errors import EnvironmentFailure
 
 
-def pick(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
-    """Grasp a block at its perimeter and pull it towards the base.
+def pick(room: Room, state: State, block: Object, side: int, place: float, reach: float) -> Waypoints:
+    """Grasp a block at a side and pull it towards the base.
 
-    The parameters, from 0 to 1, are the point on the perimeter and the length of the arm in the grasp.
+    Args:
+        room: the walls and limits.
+        state: the state.
+        block: the block.
+        side: 0 and 2 are the sides along its width, 1 and 3 the others.
+        place: where on this side, from 0 to 1.
+        reach: the length of the arm in the grasp, from 0 (retracted) to 1.
     """
-    _, block = objects
-    place, reach = parameters
     scene = room.scene(state)
     require_empty_hand(scene)
     robot = scene.robot
     arm = robot.base_radius + reach * (robot.arm_length - robot.base_radius)
-    x, y, theta = _perimeter(rectangle_of(scene, block), place)
-    distance = arm + 1.5 * robot.gripper_width
-    grasp = Pose(x - distance * math.cos(theta), y - distance * math.sin(theta), theta, arm)
+    grasp = _grasp(rectangle_of(scene, block), side, place, arm, arm + 1.5 * robot.gripper_width)
     before = replace(grasp, arm=robot.base_radius)
     require_free(scene, before)
     reached = (Waypoint(grasp), Waypoint(grasp, True))
     require_free_motion(replace(scene, pose=before), block, reached, room.limits)
     grasped = scene.at(grasp, True)
     if [body.obj for body in grasped.held()] != [block]:
-        others = [body.obj for body in grasped.held() if body.obj not in (block, None)]
+        others = [body.obj for body in grasped.held() if body.obj is not None and body.obj != block]
         raise EnvironmentFailure(f"the gripper would not hold {block.name} alone", others)
-    way = drive(room, scene, before)
     pulled = Waypoint(replace(grasp, arm=_shortest_arm(grasped)), True)
-    return (*way, *reached, pulled)
+    return (*drive(room, scene, before), *reached, pulled)
 
 
-def _perimeter(box: Box, place: float) -> tuple[float, float, float]:
-    """Return a point on the perimeter of a rectangle, and the direction from there to the inside."""
-    width, height = 2 * box.half_width, 2 * box.half_height
-    along = place * 2 * (width + height)
-    for length, depth, turn in (
-        (width, box.half_height, math.pi / 2),
-        (height, box.half_width, math.pi),
-        (width, box.half_height, -math.pi / 2),
-        (height, box.half_width, 0.0),
-    ):
-        if along <= length or turn == 0.0:
-            break
-        along -= length
+def _grasp(box: Box, side: int, place: float, arm: float, distance: float) -> Pose:
+    """Return the pose at a distance from a point on a side of a rectangle, with the arm towards it."""
+    turn = (1 - side) * math.pi / 2  # the direction to the inside, relative to the rectangle
+    length, depth = (box.half_width, box.half_height) if side % 2 == 0 else (box.half_height, box.half_width)
     theta = math.atan2(box.sin, box.cos) + turn
     cos, sin = math.cos(theta), math.sin(theta)
-    aside = min(along, length) - length / 2
-    return box.x - depth * cos + aside * sin, box.y - depth * sin - aside * cos, theta
+    aside = (2 * place - 1) * length
+    x = box.x - (depth + distance) * cos + aside * sin
+    y = box.y - (depth + distance) * sin - aside * cos
+    return Pose(x, y, theta, arm)
 
 
 def _shortest_arm(scene: Scene) -> float:
