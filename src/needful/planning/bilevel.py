@@ -206,6 +206,8 @@ class _Attempt:
         suspicions: the ground operators that missed their subgoals.
         tried: the plans that were refined, as indices of ground operators.
         deepest: the result of the refinement that failed at the latest step.
+        informative: the number of refinements that blamed objects which were not blamed for this step before.
+        restarts: how often planning forgot all blamed objects and started again.
     """
 
     task: Task
@@ -221,11 +223,38 @@ class _Attempt:
     suspicions: Suspicions = field(default_factory=Suspicions)
     tried: list[tuple[int, ...]] = field(default_factory=list)
     deepest: PlanningResult | None = None
+    informative: int = 0
+    restarts: int = 0
 
     def run(self) -> PlanningResult:
-        """Refine abstract plans until one succeeds, or return the result that failed at the latest step."""
+        """Refine abstract plans until one succeeds, or return the result that failed at the latest step.
+
+        Other samples may blame other objects. So if no plan deals with all objects that were blamed,
+        planning forgets them and starts again, until `max_abstract_plans` is reached.
+        """
+        unchanged = self.problem
         result = self._run_rounds()
+        while self.config.adaptive and self._can_restart(result):
+            self.restarts += 1
+            self.problem, self.stream, self.tried = unchanged, None, []
+            self.suspicions = Suspicions()
+            result = self._run_rounds()
         return replace(result, suspects=tuple(self.suspicions.suspects.values()))
+
+    def _can_restart(self, result: PlanningResult) -> bool:
+        """Return whether planning failed because of blamed objects, and plans and time are left."""
+        ended = result.solved or result.outcome in (Outcome.TIMEOUT, Outcome.OUT_OF_NODES)
+        return not ended and bool(self.problem.failures) and self._plans_left > 0 and not self.budget.expired()
+
+    @property
+    def _plans_left(self) -> int:
+        """How many abstract plans may still be refined.
+
+        A refinement that finds out which objects are in the way is not counted: it ends early, and the next
+        plan deals with these objects. Each restart counts as one plan.
+        """
+        counted = self.statistics.abstract_plans - self.informative + self.restarts
+        return self.config.max_abstract_plans - counted
 
     def _run_rounds(self) -> PlanningResult:
         """Refine in rounds, so that a plan that is hard to refine does not take the time of the others.
@@ -256,7 +285,7 @@ class _Attempt:
 
     def _new_plans(self) -> Iterator[_PlanAttempt]:
         """Yield abstract plans that were not tried yet; a changed problem restarts the search."""
-        while self.statistics.abstract_plans < self.config.max_abstract_plans:
+        while self._plans_left > 0:
             started = self.budget.clock()
             if self.stream is None:
                 seed = seed_for(self.seed, "search", len(self.problem.failures))
@@ -311,6 +340,8 @@ class _Attempt:
         changed = self.problem.with_failure(step, refinement.offending)
         if changed is self.problem and refinement.offending:
             suspect = Suspect(attempt.plan[failure.step], (), 1)
+        if changed is not self.problem and self.config.adaptive:
+            self.informative += 1
         self.suspicions = self.suspicions.with_success(attempt.plan[: failure.step])
         if suspect is not None:
             self.suspicions = self.suspicions.with_suspect(step, suspect)

@@ -83,10 +83,15 @@ def _store(room: Room, state: State, objects: Sequence[Object], parameters: Para
     y = inside.y - inside.half_height - half_height - GAP
     before = carrying_pose(scene, block, x, y, UP)
     require_free(scene, before)
-    pushed = _push(scene.at(before, True), block, inside)
+    # With a short arm and the base close to the shelf, the arm can push the block to the back.
+    short = scene.robot.base_radius
+    close = Pose(before.x, before.y + before.arm - short, UP, short)
+    require_free(scene, close)
+    pushed = _push(scene.at(close, True), block, inside)
     way = drive(room, scene, before)
-    retracted = replace(pushed, arm=scene.robot.base_radius)
-    return (*way, Waypoint(pushed, True), Waypoint(pushed, False), Waypoint(retracted, False))
+    retracted = replace(pushed, arm=short)
+    poses = ((close, True), (pushed, True), (pushed, False), (retracted, False))
+    return (*way, *(Waypoint(*pose) for pose in poses))
 
 
 def _push(scene: Scene, block: Object, inside: Box) -> Pose:
