@@ -18,11 +18,23 @@ from needful.storage.plans import RecordedPlan
 if TYPE_CHECKING:
     from needful.reports.page.svg_recorder import StateRenderer
 
-# A film is a sequence of pictures of the states of a plan. Each picture takes some milliseconds to draw. If
-# the films of all tasks need more than MAX_PICTURES pictures, fewer tasks get films, but at least
-# ENOUGH_FILMS.
-MAX_PICTURES = 1_500
-ENOUGH_FILMS = 50
+@dataclass(frozen=True, slots=True)
+class FilmLimits:
+    """How many pictures a page draws; each takes some milliseconds.
+
+    Attributes:
+        pictures: the number of pictures that all films together may have.
+        films: the number of films that are made even if they need more pictures; then some states are left
+            out.
+    """
+
+    pictures: int = 1_500
+    films: int = 50
+
+
+# The page of `needful run` has fewer films, so that drawing does not take longer than the run itself.
+# `needful report` draws the others.
+RUN_FILMS = FilmLimits(pictures=200, films=8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,25 +48,25 @@ class FilmSelection:
     stride: int = 1
 
 
-def choose_films(run: RecordedRun) -> FilmSelection:
-    """Choose the tasks that get films, so that not many more than `MAX_PICTURES` pictures are drawn.
+def choose_films(run: RecordedRun, limits: FilmLimits) -> FilmSelection:
+    """Choose the tasks that get films, so that not many more pictures are drawn than the limits allow.
 
-    All tasks with plans are chosen if their plans have at most `MAX_PICTURES` states, or if there are at
-    most `ENOUGH_FILMS` such tasks. Otherwise only some are chosen, but at least `ENOUGH_FILMS`. At most
-    half of these are failed tasks, or more if there are too few solved tasks. If the plans of the chosen
-    tasks still have too many states, only every `stride`-th state is drawn.
+    All tasks with plans are chosen if their plans have few enough states, or if there are at most
+    `limits.films` such tasks. Otherwise only some are chosen, but at least `limits.films`. At most half of
+    these are failed tasks, or more if there are too few solved tasks. If the plans of the chosen tasks
+    still have too many states, only every `stride`-th state is drawn.
     """
     planned = [record for record in run.records if record.task in run.plans]
     pictures = sum(len(run.plans[record.task].states) for record in planned)
     most = len(planned)
-    if pictures > MAX_PICTURES and most > ENOUGH_FILMS:
-        most = max(ENOUGH_FILMS, MAX_PICTURES * most // pictures)
+    if pictures > limits.pictures and most > limits.films:
+        most = max(limits.films, limits.pictures * most // pictures)
     failed = [record.task for record in planned if not record.solved]
     solved = [record.task for record in planned if record.solved]
     shown_failed = _spread(failed, max(most // 2, most - len(solved)))
     chosen = [*shown_failed, *_spread(solved, most - len(shown_failed))]
     needed = sum(len(run.plans[task].states) for task in chosen)
-    return FilmSelection(frozenset(chosen), max(1, math.ceil(needed / MAX_PICTURES)))
+    return FilmSelection(frozenset(chosen), max(1, math.ceil(needed / limits.pictures)))
 
 
 def _spread(items: Sequence[int], most: int) -> list[int]:
