@@ -238,11 +238,15 @@ def many(run: RecordedRun, outcomes: Sequence[bool], states: int) -> RecordedRun
 
 
 def test_all_tasks_are_filmed_unless_they_are_too_many(lamps: RecordedRun) -> None:
-    assert choose_films(many(lamps, [True] * 50, 20), FilmLimits()) == FilmSelection(frozenset(range(50)), 1)
+    assert choose_films(many(lamps, [True] * 50, 20), FilmLimits()) == FilmSelection(
+        frozenset(range(50)), 1
+    )
     films = choose_films(many(lamps, [True] * 1000, 10), FilmLimits())
     assert (len(films.tasks), films.stride) == (150, 1)
     assert sorted(films.tasks) == [number * 1000 // 150 for number in range(150)]
-    assert choose_films(many(lamps, [True] * 20, 101), FilmLimits()) == FilmSelection(frozenset(range(20)), 2)
+    assert choose_films(many(lamps, [True] * 20, 101), FilmLimits()) == FilmSelection(
+        frozenset(range(20)), 2
+    )
 
 
 def test_failures_get_half_of_the_films(lamps: RecordedRun) -> None:

@@ -31,7 +31,7 @@ def blend(first: str, second: str, fraction: float) -> str:
 
 def draw_legend(axes: Axes, meanings: Mapping[str, str]) -> None:
     """Draw a legend along the bottom of the axes; `meanings` maps each colour to its meaning."""
-    # Making a legend takes longer than drawing most states. Pictures that are drawn on the same axes share it.
+    # Making a legend takes longer than drawing most states. Pictures on the same axes share it.
     identity = f"legend {dict(meanings)}"
     known = axes.get_legend()
     if known is not None and known.get_gid() == identity:

@@ -175,8 +175,8 @@ def _omission_notes(run: RecordedRun, films: FilmSelection) -> Iterator[str]:
     """Yield notes about pictures that are omitted to keep the page small."""
     if len(films.tasks) < len(run.plans):
         yield (
-            f"Only {len(films.tasks)} of {len(run.records)} tasks have films: failed and solved ones, evenly "
-            f"spread. `needful report {run.name}` draws more films."
+            f"Only {len(films.tasks)} of {len(run.records)} tasks have films: failed and solved ones, "
+            f"evenly spread. `needful report {run.name}` draws more films."
         )
     if films.stride > 1:
         yield f"Only one in {films.stride} states of each plan is drawn."

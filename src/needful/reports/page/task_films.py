@@ -18,6 +18,7 @@ from needful.storage.plans import RecordedPlan
 if TYPE_CHECKING:
     from needful.reports.page.svg_recorder import StateRenderer
 
+
 @dataclass(frozen=True, slots=True)
 class FilmLimits:
     """How many pictures a page draws; each takes some milliseconds.
