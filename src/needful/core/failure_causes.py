@@ -10,6 +10,8 @@ from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.plans import Draw, Failure, Outcome, PlanningResult, Suspect
 
 EXPLAIN = "See why it was learned with `needful explain`"
+_SAMPLER = "The sampler may miss the parameters that work, or the operator lacks a precondition."
+_PRECONDITION = "The operator may lack a precondition."
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +126,7 @@ def _missed_atoms(step: str, failure: Failure, ran: Sequence[Draw], others: int)
     if always & effects:
         return FailureCause(
             f"{step}, ran but never made {_listed(always & effects)} true in {tries}{rejected}.",
-            "With several parameters, the sampler may miss the region that works; otherwise a precondition "
-            f"is missing. {EXPLAIN}."
-            if len(ran) > 1
-            else f"A precondition of the operator may be missing. {EXPLAIN}.",
+            f"{_SAMPLER if ran[0].parameters else _PRECONDITION} {EXPLAIN}.",
         )
     return FailureCause(
         f"{step}, destroyed {_listed(always)}, which the rest of the plan needs, in {tries}{rejected}.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from needful.core.operators import GroundOperator, Operator
 from needful.envs.contract import Environment
-from needful.envs.drawing.inline_page import fill_page
+from needful.envs.drawing.inline_page import fill_page, join_scripts, shared_asset
 from needful.errors import InvalidInputError
 from needful.operator_learning.doubts import DoubtKind, Doubts
 from needful.operator_learning.explanation import (
@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from needful.reports.page.svg_recorder import StateRenderer
 
 SUMMARY_KEYS = ("demos", "transitions", "operators", "coverage", "false_claims_validated")
-# The JavaScript files, in the order in which they are joined into one script.
+# The JavaScript files, in the order in which they are joined into one script. The first ones are shared
+# with the 3D page of household plans.
+SHARED_SCRIPTS = ("elements.js", "player.js", "failure.js")
 SCRIPTS = (
-    "elements.js",
+    "fragments.js",
     "charts.js",
     "summary.js",
     "operators.js",
@@ -237,7 +239,7 @@ def make_report(
     """
     if not runs:
         raise InvalidInputError("A report needs at least one run.")
-    script = "".join(['(() => {\n"use strict";\n', *map(_asset, SCRIPTS), "})();\n"])
+    script = join_scripts(map(shared_asset, SHARED_SCRIPTS), map(_asset, SCRIPTS))
     domains = dict.fromkeys(run.domain for run in runs)
     title = {"title": f"{', '.join(domains)} · needful"}
     data = page_data(runs, find_environment, limits)
@@ -266,6 +268,9 @@ def operator_cards(model: RecordedModel) -> list[dict[str, Any]]:
                 "parameters": [[v.name, v.type.name] for v in operator.parameters],
                 "runs": call_text(operator),
                 "pddl": _without_action_comments(action),
+                "changes": bool(
+                    operator.add_effects or operator.delete_effects or operator.delete_patterns
+                ),
                 "transitions": explained.transitions,
                 "demonstrations": explained.demonstrations,
                 "reasons": list(_reasons(explained)),
