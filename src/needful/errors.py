@@ -22,6 +22,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -114,7 +115,11 @@ class PlannerError(NeedfulError):
 def check_at_least_one(**settings: int | None) -> None:
     """Raise `InvalidInputError` if a setting is below 1; None means that a setting is not used."""
     for name, value in settings.items():
-        if value is not None and value < 1:
+        if value is None:
+            continue
+        if not isinstance(value, Integral):
+            raise InvalidInputError(f"{name} must be an integer, got {value!r}.")
+        if value < 1:
             raise InvalidInputError(f"{name} must be at least 1, got {value}.")
 
 

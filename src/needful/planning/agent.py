@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 
 import numpy as np
 
@@ -78,8 +79,11 @@ class AgentConfig:
             careful_readings=self.careful_readings,
         )
         for name in ("max_replans", "max_misses"):
-            if getattr(self, name) < 0:
-                raise InvalidInputError(f"{name} cannot be negative, got {getattr(self, name)}.")
+            value = getattr(self, name)
+            if not isinstance(value, Integral):
+                raise InvalidInputError(f"{name} must be an integer, got {value!r}.")
+            if value < 0:
+                raise InvalidInputError(f"{name} cannot be negative, got {value}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,5 +400,13 @@ class _Episode:
 def _median(readings: Sequence[State]) -> State:
     """Return the state with the median of each feature over several readings of the same objects."""
     objects = readings[0].objects
+    for state in readings:
+        changed = sorted(set(objects) ^ set(state.objects))
+        if changed:
+            raise InvalidInputError(
+                f"Two readings of the same state have different objects: {changed[0]} is in only one of "
+                "them. A reading must contain all objects of the task; use the last known features of an "
+                "object that is not seen."
+            )
     values = iter(np.median([state.vector(objects) for state in readings], axis=0).tolist())
     return State({obj: list(itertools.islice(values, len(obj.type.features))) for obj in objects})
