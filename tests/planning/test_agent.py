@@ -414,7 +414,7 @@ def test_results_depend_on_the_seed_only() -> None:
 def test_invalid_settings() -> None:
     with pytest.raises(InvalidInputError, match="readings must be at least 1, got 0"):
         AgentConfig(readings=0)
-    with pytest.raises(InvalidInputError, match="max_replans cannot be negative, got -1"):
+    with pytest.raises(InvalidInputError, match="max_replans must be at least 0, got -1"):
         AgentConfig(max_replans=-1)
     with pytest.raises(InvalidInputError, match="readings must be an integer, got '30'"):
         AgentConfig(readings="30")  # type: ignore[arg-type]

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from numbers import Real
 from typing import TypeAlias
 
 import numpy as np
@@ -57,7 +56,7 @@ class Disturbances:
     def __post_init__(self) -> None:
         for one in fields(self):
             value = getattr(self, one.name)
-            if not (isinstance(value, Real) and 0.0 <= value <= 1.0):
+            if not (isinstance(value, int | float) and 0.0 <= value <= 1.0):
                 raise InvalidInputError(f"{one.name} must be a number between 0 and 1, got {value!r}.")
 
     def __bool__(self) -> bool:

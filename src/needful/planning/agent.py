@@ -13,7 +13,6 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from numbers import Integral
 
 import numpy as np
 
@@ -34,7 +33,7 @@ from needful.core.plans import (
 )
 from needful.core.state import State
 from needful.core.tasks import Task
-from needful.errors import EnvironmentFailure, InvalidInputError, check_at_least_one
+from needful.errors import EnvironmentFailure, InvalidInputError, check_at_least
 from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.budget import Budget, Clock
 from needful.planning.refinement import Refinement, RefinementLimits, ResumableRefinement
@@ -73,17 +72,13 @@ class AgentConfig:
     careful_readings: int = 100
 
     def __post_init__(self) -> None:
-        check_at_least_one(
+        check_at_least(
+            1,
             max_controllers=self.max_controllers,
             readings=self.readings,
             careful_readings=self.careful_readings,
         )
-        for name in ("max_replans", "max_misses"):
-            value = getattr(self, name)
-            if not isinstance(value, Integral):
-                raise InvalidInputError(f"{name} must be an integer, got {value!r}.")
-            if value < 0:
-                raise InvalidInputError(f"{name} cannot be negative, got {value}.")
+        check_at_least(0, max_replans=self.max_replans, max_misses=self.max_misses)
 
 
 @dataclass(frozen=True, slots=True)

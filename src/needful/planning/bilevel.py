@@ -24,7 +24,7 @@ from needful.core.plans import (
     necessary_atoms,
 )
 from needful.core.tasks import AbstractTask, Task
-from needful.errors import InvalidInputError, UnknownNameError, check_at_least_one
+from needful.errors import InvalidInputError, UnknownNameError, check_at_least
 from needful.planning.budget import Budget, Clock
 from needful.planning.costs import Suspicions
 from needful.planning.interfaces import Planner, PlanStream, Problem
@@ -100,7 +100,8 @@ class PlanningConfig:
     def __post_init__(self) -> None:
         if not self.timeout > 0:
             raise InvalidInputError(f"timeout must be more than 0 seconds, got {self.timeout}.")
-        check_at_least_one(
+        check_at_least(
+            1,
             max_abstract_plans=self.max_abstract_plans,
             samples_per_step=self.samples_per_step,
             horizon=self.horizon,
