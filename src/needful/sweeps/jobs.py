@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 
-from needful.errors import InvalidInputError, check_at_least_one
+from needful.errors import InvalidInputError, check_at_least
 from needful.evaluation.pipeline import RunConfig
 from needful.evaluation.records import config_hash
 from needful.planning.bilevel import PlanningConfig
@@ -56,7 +56,7 @@ class Job:
         for name, least in (("seed", 0), ("demos", 1), ("tasks", 0), ("abstract_plans", 1)):
             if getattr(self, name) < least:
                 raise InvalidInputError(f"{name} must be at least {least}, got {getattr(self, name)}.")
-        check_at_least_one(samples_per_step=self.samples_per_step, horizon=self.horizon)
+        check_at_least(1, samples_per_step=self.samples_per_step, horizon=self.horizon)
         for name in ("timeout", "learning_timeout"):
             seconds = getattr(self, name)
             if seconds is not None and not 0 < seconds < math.inf:
