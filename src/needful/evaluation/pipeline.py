@@ -384,6 +384,7 @@ def achieves_goal(
     """Return whether executing the actions from the task's initial state achieves the goal.
 
     The goal must hold after at most `horizon` low-level actions. None stands for the environment's horizon.
+    The environment must confirm the plan (see `Environment.confirms`).
     """
     limit = environment.horizon if horizon is None else horizon
     state, steps = task.initial_state, 0
@@ -395,7 +396,7 @@ def achieves_goal(
         if execution.steps == 0 or steps > limit:
             return False
         state = execution.state
-    return task.achieved_in(state)
+    return task.achieved_in(state) and environment.confirms(task, actions)
 
 
 def not_learned(task: Task, seed: int) -> PlanningResult:
