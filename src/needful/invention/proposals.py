@@ -131,22 +131,17 @@ class UseFeatures:
         chosen = [last.features.index(name) for name in expression.features[-1]]
         reduce, empty = (np.min, np.inf) if expression.quantifier == "min" else (np.max, -np.inf)
         values = np.empty(len(self._uses))
-        first = None
-        if arguments:
-            t = expression.types[0]
-            first = self._parameter(arguments[0], t)[
-                :, [t.features.index(n) for n in expression.features[0]]
-            ]
+        given = [
+            self._parameter(parameter, t)[:, None, [t.features.index(name) for name in names]]
+            for parameter, t, names in zip(
+                arguments, expression.arguments, expression.features, strict=False
+            )
+        ]
         for row, (objects, features) in enumerate(self._objects(last)):
-            others = features[:, chosen]
-            if first is None:
-                found = kind.formula(others)
-            else:
-                own = self._uses[row].objects[arguments[0]]
-                found = kind.formula(first[row][None, :], others)
-                if own in objects:
-                    found = np.delete(found, objects.index(own))
-            values[row] = reduce(found, initial=empty)
+            found = kind.formula(*(column[row] for column in given), features[:, chosen])
+            own = [self._uses[row].objects[argument] for argument in arguments]
+            other = np.array([obj not in own for obj in objects], dtype=bool)
+            values[row] = reduce(found[other], initial=empty)
         return values
 
     def _parameter(self, index: int, kind: Type) -> np.ndarray:
