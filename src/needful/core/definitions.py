@@ -272,6 +272,11 @@ class Definition:
         return f"{prefix}{value} is {'at most' if self.compare == '<=' else 'above'} {self.bound:.6g}"
 
     @property
+    def without_bound(self) -> tuple[Expression, str]:
+        """What stays the same if the bound is moved: the expression and the direction of the comparison."""
+        return self.expression, self.compare
+
+    @property
     def negation(self) -> Definition:
         """The definition that holds for distinct objects exactly if this one does not."""
         return Definition(self.expression, ">" if self.compare == "<=" else "<=", self.bound)
