@@ -21,6 +21,7 @@ Expected failures of planning are values (`PlanningResult.outcome`), not errors.
 from __future__ import annotations
 
 import difflib
+import operator
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -116,11 +117,17 @@ class PlannerError(NeedfulError):
     """An external planner is not installed, failed, or printed invalid output."""
 
 
-def check_at_least_one(**settings: int | None) -> None:
-    """Raise `InvalidInputError` if a setting is below 1; None means that a setting is not used."""
+def check_at_least(minimum: int, **settings: int | None) -> None:
+    """Raise `InvalidInputError` if a setting is no integer or too small; None means it is not used."""
     for name, value in settings.items():
-        if value is not None and value < 1:
-            raise InvalidInputError(f"{name} must be at least 1, got {value}.")
+        if value is None:
+            continue
+        try:
+            number = operator.index(value)
+        except TypeError:
+            raise InvalidInputError(f"{name} must be an integer, got {value!r}.") from None
+        if number < minimum:
+            raise InvalidInputError(f"{name} must be at least {minimum}, got {number}.")
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
