@@ -142,7 +142,7 @@ def run_domain(
     if preset is not None:
         config = _with_preset(preset, domain, config, context)
     with chosen_environment(domain) as environment, console.progress_bars() as progress:
-        path = out or _new_folder(f"{environment.name}-{config.learner}-seed{seed}")
+        path = out or _new_folder(f"{environment.name.replace('/', '-')}-{config.learner}-seed{seed}")
         recorded = None if demonstrations is None else demonstrations_for(environment, demonstrations)
         with RunFolder.replacing(path, force) as folder:
             result = run(environment, config, folder, progress, recorded)

@@ -150,7 +150,7 @@ class Environment(ABC):
         return Execution(after, steps)
 
     def confirms(self, task: Task, actions: Sequence[GroundController]) -> bool:
-        """Return whether a plan that solves a task in simulation also solves it in the original environment.
+        """Return whether a plan that solves a task in simulation also does so in the original environment.
 
         By default True. Override it if `simulate` is a model of another environment that decides whether a
         task is solved. Evaluation counts a plan as solved only if it is confirmed.
