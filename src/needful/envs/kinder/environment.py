@@ -223,7 +223,7 @@ class KinderEnvironment(Environment):
         return [step for step, _ in self._low_level(state, action)]
 
     def confirms(self, task: Task, actions: Sequence[GroundController]) -> bool:
-        """Replay the low-level actions of a plan in the Gymnasium environment; return whether it terminates.
+        """Replay the low-level actions of a plan in the Gymnasium environment; return if it terminates.
 
         The replay starts with `reset(seed)`, or in the initial state if the task is not one of KinDER's.
         """
