@@ -6,9 +6,8 @@ import io
 import os
 import sys
 from importlib.metadata import version
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import click
 import typer
 from typer.core import TyperCommand
 
@@ -25,6 +24,9 @@ from needful.cli.report import report
 from needful.cli.reproduce import reproduce
 from needful.cli.run import run_domain
 from needful.storage.outputs import disk_is_full
+
+if TYPE_CHECKING:
+    import click  # recent versions of typer do not install it
 
 
 class Verb(TyperCommand):

@@ -149,6 +149,13 @@ class Environment(ABC):
             return Execution(state, steps=0, failure=failure.reason, offending=failure.offending)
         return Execution(after, steps)
 
+    def trace(self, state: State, action: GroundController) -> Iterable[State]:
+        """Return the states while an action is executed, for films; the last one is the state after it.
+
+        Optional; by default there are none, and films show straight motions between states.
+        """
+        return ()
+
     def confirms(self, task: Task, actions: Sequence[GroundController]) -> bool:
         """Return whether a plan that solves a task in simulation also does so in the original environment.
 
