@@ -114,7 +114,9 @@ class _Translation:
         """Return the models of a task."""
         from bilevel_planning.structs import RelationalAbstractGoal, RelationalAbstractState, SesameModels
 
-        objects = {obj.name: self._theirs.Object(obj.name, self._types[obj.type.name]) for obj in task.objects}
+        objects = {
+            obj.name: self._theirs.Object(obj.name, self._types[obj.type.name]) for obj in task.objects
+        }
         own = {obj.name: obj for obj in task.objects}
 
         def atoms(found: AbstractState) -> set[Any]:
@@ -249,9 +251,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if method == "learned":
                 solve = learned(environment, options.demos, options.training_seed)
             else:
-                solve = (
-                    oracle(environment) if method == "oracle" else published(environment, options.plans)
-                )
+                solve = oracle(environment) if method == "oracle" else published(environment, options.plans)
             name = f"{method}-{options.plans}" if method == "published" else method
             result = measure(environment, solve, options.tasks, options.seed)
             print(json.dumps({"domain": domain, "method": name, **result}), flush=True)

@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
@@ -25,14 +25,11 @@ from needful.cli.reproduce import reproduce
 from needful.cli.run import run_domain
 from needful.storage.outputs import disk_is_full
 
-if TYPE_CHECKING:
-    import click  # recent versions of typer do not install it
-
 
 class Verb(TyperCommand):
     """A verb that keeps its arguments as they were given, for `console.given_command`."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments and keep a copy of them in the context."""
         ctx.meta[console.ARGUMENTS] = tuple(args)
         return super().parse_args(ctx, args)
