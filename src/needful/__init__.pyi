@@ -81,6 +81,7 @@ from needful.errors import EnvironmentFailure as EnvironmentFailure
 from needful.errors import InvalidInputError as InvalidInputError
 from needful.errors import LearningTimeoutError as LearningTimeoutError
 from needful.errors import MissingExtraError as MissingExtraError
+from needful.errors import MissingPackageError as MissingPackageError
 from needful.errors import ModelError as ModelError
 from needful.errors import NeedfulError as NeedfulError
 from needful.errors import NotProvidedError as NotProvidedError

@@ -6,9 +6,8 @@ import io
 import os
 import sys
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
-import click
 import typer
 from typer.core import TyperCommand
 
@@ -30,7 +29,7 @@ from needful.storage.outputs import disk_is_full
 class Verb(TyperCommand):
     """A verb that keeps its arguments as they were given, for `console.given_command`."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments and keep a copy of them in the context."""
         ctx.meta[console.ARGUMENTS] = tuple(args)
         return super().parse_args(ctx, args)

@@ -254,7 +254,11 @@ def _describe(
 
 
 def _new_folder(name: str) -> Path:
-    """Return the first of runs/NAME, runs/NAME-2, runs/NAME-3, ... that is unused; NAME is `name`."""
+    """Return the first of runs/NAME, runs/NAME-2, runs/NAME-3, ... that is unused.
+
+    NAME is `name` with hyphens instead of slashes.
+    """
+    name = name.replace("/", "-")
     names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
     return next(path for path in (Path("runs") / each for each in names) if not os.path.lexists(path))
 
