@@ -215,7 +215,8 @@ class _Attempt:
         revealing_plans: how many of these plans do not count, because they revealed objects that new
             plans must deal with.
         deepest: the result of the refinement that failed at the latest step.
-        restarts: how often planning forgot all blamed objects and started again.
+        sampled_failures: how many revealing plans failed at a step with continuous parameters.
+        restarts: how often planning forgot the revealed objects and started again.
     """
 
     task: Task
@@ -232,28 +233,30 @@ class _Attempt:
     tried: list[tuple[int, ...]] = field(default_factory=list)
     revealing_plans: int = 0
     deepest: PlanningResult | None = None
+    sampled_failures: int = 0
     restarts: int = 0
 
     def run(self) -> PlanningResult:
         """Refine abstract plans until one succeeds, or return the result that failed at the latest step.
 
-        Other samples may blame other objects. So if no plan deals with all objects that were blamed,
-        planning forgets them and starts again, until `max_abstract_plans` is reached.
+        If a step has continuous parameters, other samples may fail because of other objects. So if no plan
+        deals with all objects that made such steps fail, planning forgets these objects and starts again,
+        until `max_abstract_plans` is reached.
         """
         unchanged = self.problem
         result = self._run_rounds()
-        while self.config.adaptive and self._can_restart(result):
+        while self._can_restart(result):
             self.restarts += 1
             self.problem, self.stream, self.tried = unchanged, None, []
-            self.suspicions = Suspicions()
+            self.suspicions, self.sampled_failures = Suspicions(), 0
             result = self._run_rounds()
         return replace(result, suspects=tuple(self.suspicions.suspects.values()))
 
     def _can_restart(self, result: PlanningResult) -> bool:
-        """Return whether planning failed because of blamed objects, and plans and time are left."""
+        """Return whether other samples could reveal other objects, and plans and time are left."""
         if result.solved or result.outcome in (Outcome.TIMEOUT, Outcome.OUT_OF_NODES):
             return False
-        return bool(self.problem.failures) and self._plans_left > 0 and not self.budget.expired()
+        return self.sampled_failures > 0 and self._plans_left > 0 and not self.budget.expired()
 
     @property
     def _plans_left(self) -> int:
@@ -345,6 +348,7 @@ class _Attempt:
         changed = self.problem.with_failure(step, refinement.offending)
         if changed is not self.problem and self.config.adaptive and self.config.max_abstract_plans > 1:
             self.revealing_plans += 1
+            self.sampled_failures += attempt.plan[failure.step].operator.controller.dimension > 0
         if changed is self.problem and refinement.offending:
             suspect = Suspect(attempt.plan[failure.step], (), 1)
         self.suspicions = self.suspicions.with_success(attempt.plan[: failure.step])
