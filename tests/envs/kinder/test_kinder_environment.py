@@ -100,6 +100,7 @@ def test_only_plans_that_terminate_in_kinder_count() -> None:
     assert environment.confirms(Task(task.initial_state, task.goal), actions)
     assert not environment.confirms(task, actions[:1])
     assert not environment.confirms(task, ())
+    assert not environment.confirms(task, actions[1:])  # the stick is not held
 
 
 def _drive_into_the_stick(

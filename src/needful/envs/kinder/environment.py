@@ -235,7 +235,10 @@ class KinderEnvironment(Environment):
             environment.reset(options={"init_state": self._to_kinder(task.initial_state)})
         state = task.initial_state
         for action in actions:
-            log = self.low_level_actions(state, action)
+            try:
+                log = self.low_level_actions(state, action)
+            except EnvironmentFailure:
+                return False
             for low_level in log:
                 observation, _, terminated, _, _ = environment.step(low_level)
                 if terminated:
