@@ -318,7 +318,8 @@ class _Step:
                 drawn = [action.parameters for action in rejected[:SAMPLER_DRAWS_PER_TRY]]
                 centre, spread = np.mean(drawn, axis=0), SPREAD_FACTOR * np.std(drawn, axis=0)
                 noise = NOISE_FRACTION * np.subtract(controller.high, controller.low)
-                parameters = controller.clip(rng.normal(centre, np.where(spread > 0.0, spread, noise)))
+                deviation = np.where(spread > 0.0, spread, noise)
+                parameters = controller.clip(rng.normal(centre, deviation).tolist())
             action = GroundController(controller, objects, parameters)
             if action.initiable(state):
                 return action, draw + 1, rejected
