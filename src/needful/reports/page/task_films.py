@@ -11,7 +11,7 @@ from needful.core.atoms import AbstractState
 from needful.core.controllers import Parameters
 from needful.core.model import Vocabulary
 from needful.core.plans import best_draw
-from needful.envs.drawing.tries import draws_data, group_draws
+from needful.envs.drawing.tries import MAX_DRAWN_TRIES, draws_data, group_draws
 from needful.errors import UnknownNameError
 from needful.evaluation.records import RunRecord
 from needful.reports.page.recorded_run import RecordedRun
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 # The lower and the upper bounds of a controller's parameters.
 Bounds: TypeAlias = tuple[Parameters, Parameters]
-# How many tries of a failed step are drawn.
-MAX_DRAWN_TRIES = 20
 
 
 @dataclass(frozen=True, slots=True)
