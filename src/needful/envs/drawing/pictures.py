@@ -186,7 +186,18 @@ def draw_film_strip(
     goal: AbstractState,
     draws: Sequence[Draw] = (),
 ) -> bytes:
-    """Return a PNG picture with pictures of all states, in rows; each has its caption above it.
+    """Return the figure of `film_strip` as a PNG file."""
+    return as_png(film_strip(env, states, captions, goal, draws))
+
+
+def film_strip(
+    env: Environment,
+    states: Sequence[State],
+    captions: Sequence[Caption],
+    goal: AbstractState,
+    draws: Sequence[Draw] = (),
+) -> Figure:
+    """Return a figure with pictures of all states, in rows; each has its caption above it.
 
     `draws` are the tries of a failed step. They are drawn over the last state but one, in which the step
     started, or over the last state if no try ran.
@@ -218,7 +229,7 @@ def draw_film_strip(
             env.draw(state, axes, goal)
             if draws and state is started:
                 draw_tries(env, axes, state, draws, goal)
-    return as_png(figure)
+    return figure
 
 
 def draw_panel(figure: Figure, bounds: Bounds, lines: Sequence[Line]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -87,10 +87,15 @@ def draw_tries(
     from matplotlib.figure import Figure
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
+    from matplotlib.transforms import BboxTransformTo, TransformedBbox
 
     from needful.envs.drawing.tweening import Mark, record_marks
 
-    width, height = axes.bbox.size / axes.figure.dpi
+    whole = cast("Figure", axes.figure)
+    # Axes with equal scales may be smaller than their place in the figure; the pictures fill the place.
+    place = axes.get_position(original=True)
+    to_place = BboxTransformTo(TransformedBbox(place, whole.transFigure))
+    width, height = whole.get_size_inches() * np.array(place.size)
 
     def marks(state: State) -> tuple[Mark, ...]:
         figure = Figure(figsize=(width, height), dpi=DOTS_PER_INCH)
@@ -107,7 +112,7 @@ def draw_tries(
         for mark in marks(state):
             if mark.content[0] == "path" and mark.identity not in still:
                 path, colour = Path(mark.points / scale, mark.content[1]), TONES[group]
-                outline = PathPatch(path, transform=axes.transAxes, edgecolor=colour, zorder=50)
+                outline = PathPatch(path, transform=to_place, edgecolor=colour, zorder=50)
                 outline.set_facecolor((colour, 0.12) if mark.face is not None else "none")
                 axes.add_artist(outline)
     for line, reason in enumerate(reasons):
@@ -120,7 +125,7 @@ def draw_tries(
             fontsize=7,
             fontweight="bold",
             va="top",
-            transform=axes.transAxes,
+            transform=to_place,
             zorder=51,
             parse_math=False,
         )

@@ -97,11 +97,11 @@ def task_rows(
         plan = run.plans.get(record.task)
         row = {
             **_record(record),
-            "plan": None if plan is None else _plan(plan, atoms, bounds),
+            "plan": None if plan is None else plan_data(plan, atoms, bounds),
             "film": None,
         }
         if plan is not None and renderer is not None and record.task in films.tasks:
-            row["film"] = _film(plan, renderer, films.stride)
+            row["film"] = film_data(plan, renderer, films.stride)
         rows.append(row)
     return rows
 
@@ -122,7 +122,7 @@ def _record(record: RunRecord) -> dict[str, Any]:
     }
 
 
-def _plan(plan: RecordedPlan, atoms: AtomList, bounds: Mapping[str, Bounds]) -> dict[str, Any]:
+def plan_data(plan: RecordedPlan, atoms: AtomList, bounds: Mapping[str, Bounds]) -> dict[str, Any]:
     """Return the data of a plan. If its last step failed in a try that ran, this try is its last state."""
     end = plan.end
     landed = end is not None and end.best_draw is not None
@@ -149,7 +149,7 @@ def _plan(plan: RecordedPlan, atoms: AtomList, bounds: Mapping[str, Bounds]) -> 
     }
 
 
-def _film(plan: RecordedPlan, renderer: StateRenderer, stride: int) -> dict[str, Any]:
+def film_data(plan: RecordedPlan, renderer: StateRenderer, stride: int) -> dict[str, Any]:
     """Return pictures of some states of a plan, and the indices of these states.
 
     If the last step failed, the last picture shows its best try, and `tries` has what each try moved.
