@@ -46,7 +46,7 @@ def report(
 ) -> None:
     """Write an HTML page about runs: the learned operators with explanations, and a film of each task."""
     check_output_file(out, PAGE, force)
-    recorded = [read_run(run) for folder in runs for run in _runs_in(folder)]
+    recorded = [read_run(run) for folder in runs for run in runs_in(folder)]
     with console.progress_bars() as progress, ExitStack() as stack:
         progress.stage("Writing the report")
         custom = None if environment is None else _custom_environment(environment, recorded, stack)
@@ -57,7 +57,7 @@ def report(
         console.print_result(f"Wrote {out}.")
 
 
-def _runs_in(folder: Path) -> list[Path]:
+def runs_in(folder: Path) -> list[Path]:
     """Return the folder itself if it is a run folder, otherwise the finished run folders inside it."""
     if (folder / "records.jsonl").exists():
         return [folder]

@@ -84,6 +84,8 @@ class PlanningConfig:
             operators that miss their subgoals become dearer, and parameters that failed are changed (see
             `RefinementLimits.perturb`). If not, each plan is refined to the end before the next one, as in
             the paper.
+        clock: the clock of the timeout. `time.thread_time` measures CPU time, which does not depend on other
+            programs on the machine. The planner must run in this process.
     """
 
     timeout: float = 10.0
@@ -96,6 +98,7 @@ class PlanningConfig:
     subgoals: Subgoals = necessary_subgoals
     planner: Planner = field(default_factory=default_planner)
     adaptive: bool = True
+    clock: Clock = time.monotonic
 
     def __post_init__(self) -> None:
         if not self.timeout > 0:
@@ -125,19 +128,20 @@ def plan(
     execute: Execute,
     config: PlanningConfig | None = None,
     seed: int = 0,
-    clock: Clock = time.monotonic,
+    clock: Clock | None = None,
 ) -> PlanningResult:
     """Plan for a task: find controllers and parameters that reach the goal in simulation.
 
     The model's predicates must have classifiers and include all predicates of the goal. The model must
     have a sampler for each operator whose controller has continuous parameters. Unless the deadline
-    interrupts planning, the result depends only on the arguments.
+    interrupts planning, the result depends only on the arguments. `clock` replaces the clock of `config`.
 
     If no abstract plan can be refined, the result describes the attempt that failed at the latest step.
     If time or the limit on nodes is exhausted, the outcome is `TIMEOUT` or `OUT_OF_NODES`.
     """
     _check(task, model)
     config = config or PlanningConfig()
+    clock = clock or config.clock
     budget = Budget.seconds(
         config.timeout,
         max_nodes=config.max_nodes,
