@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from needful.core.failure_causes import explain_failure
 from needful.core.plans import Outcome, PlanningResult
 from needful.demos.collect import CollectedDemonstrations
 from needful.errors import NeedfulError, OutputExistsError, UnknownNameError
@@ -229,7 +230,11 @@ def _describe_rollout(result: PlanningResult) -> str:
 
 
 def _conclusion(result: PlanningResult) -> str:
-    return "Solved." if result.solved else f"Not solved: {describe_failure(result)}"
+    explained = explain_failure(result)
+    if explained is None:
+        return "Solved."
+    advice = f"\nWhat to do: {explained.advice}" if explained.advice else ""
+    return f"Not solved: {describe_failure(result)}\nCause: {explained.cause}{advice}"
 
 
 def describe_failure(result: PlanningResult) -> str:

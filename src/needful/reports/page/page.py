@@ -239,14 +239,15 @@ def make_report(
     """
     if not runs:
         raise InvalidInputError("A report needs at least one run.")
-    script = join_scripts(map(shared_asset, SHARED_SCRIPTS), map(_asset, SCRIPTS))
+    script = join_scripts(map(shared_asset, SHARED_SCRIPTS), map(page_asset, SCRIPTS))
     domains = dict.fromkeys(run.domain for run in runs)
     title = {"title": f"{', '.join(domains)} · needful"}
     data = page_data(runs, find_environment, limits)
-    return fill_page(_asset("page.html"), _asset("page.css"), script, data, title)
+    return fill_page(page_asset("page.html"), page_asset("page.css"), script, data, title)
 
 
-def _asset(name: str) -> str:
+def page_asset(name: str) -> str:
+    """Return the text of a file of the page."""
     return files("needful.reports.page").joinpath(name).read_text(encoding="utf-8")
 
 
