@@ -72,6 +72,11 @@ def is_given(context: typer.Context, option: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
+def plural(count: int, noun: str) -> str:
+    """Return a number and a noun in singular or plural, such as "1 job" or "3 jobs"."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def good(text: str) -> str:
     """Return a text in green, for success."""
     return _coloured(text, typer.colors.GREEN)
