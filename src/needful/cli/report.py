@@ -17,6 +17,7 @@ from needful.envs.contract import Environment
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.reports.page.page import make_report
 from needful.reports.page.recorded_run import RecordedRun, read_run, run_of_job
+from needful.reports.page.task_films import FilmLimits
 from needful.storage.outputs import PAGE, check_output_file, write_text
 from needful.sweeps.results import JOBS_FOLDER, JobResult, read_results
 
@@ -83,8 +84,13 @@ def runs_in(folder: Path) -> list[Path]:
     return inner or [folder]
 
 
-def write_page(runs: Sequence[RecordedRun], out: Path, custom: Environment | None = None) -> None:
-    """Write an HTML page about runs to the file `out`.
+def write_page(
+    runs: Sequence[RecordedRun],
+    out: Path,
+    custom: Environment | None = None,
+    limits: FilmLimits | None = None,
+) -> None:
+    """Write an HTML page about runs to the file `out`; `limits` bounds the number of pictures.
 
     `custom` is the user's environment, if any; it draws the states of runs in its domain. The states of all
     other runs are drawn by the package's environments.
@@ -100,7 +106,7 @@ def write_page(runs: Sequence[RecordedRun], out: Path, custom: Environment | Non
                 f"{error} If it is your environment, add --environment MODULE:CLASS."
             ) from None
 
-    write_text(out, make_report(runs, find))
+    write_text(out, make_report(runs, find, limits))
 
 
 def _custom_environment(reference: str, runs: Sequence[RecordedRun], stack: ExitStack) -> Environment:

@@ -25,6 +25,7 @@ from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.paper.presets import PAPER, paper_preset
 from needful.planning.planners import DEFAULT_PLANNER
 from needful.reports.page.recorded_run import read_run
+from needful.reports.page.task_films import RUN_FILMS
 from needful.storage.outputs import write_bytes
 
 PAGE_FILE = "report.html"
@@ -148,7 +149,7 @@ def run_domain(
             progress.stage("Drawing")
             picture = draw_example(environment, result.evaluation, folder)
             progress.stage("Writing the report")
-            write_page([read_run(folder.path)], folder.path / PAGE_FILE, environment)
+            write_page([read_run(folder.path)], folder.path / PAGE_FILE, environment, RUN_FILMS)
     _print_warnings(result)
     if as_json:
         console.print_json({**result.summary, "out": str(path)})

@@ -8,8 +8,6 @@ import platform
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, is_dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,12 +15,12 @@ import numpy as np
 from needful.core.plans import Outcome, PlanningResult
 from needful.core.tasks import Task
 from needful.errors import InvalidInputError
+from needful.evaluation.sources import sources_digest
 from needful.storage.json_fields import Field
 
-PACKAGE = Path(__file__).parents[1]
 # Fields of configurations that are hashed only if they differ from their defaults, because they were added
 # later: without this rule, the hashes of all earlier results would be outdated.
-ADDED_LATER = ("adaptive", "anchors")
+ADDED_LATER = ("adaptive", "anchors", "clock")
 # Fields of records that are absent in files if they are empty.
 OPTIONAL = ("suspects", "execution", "preset", "task_digest")
 
@@ -190,13 +188,23 @@ class RunIdentity:
     preset: str = ""
 
 
-def run_identity(domain: str, learner: str, seed: int, *configs: object, preset: str = "") -> RunIdentity:
-    """Return the identity of a run; `configs` are all other settings that affect its results."""
+def run_identity(
+    domain: str,
+    learner: str,
+    seed: int,
+    *configs: object,
+    preset: str = "",
+    unused: frozenset[str] = frozenset(),
+) -> RunIdentity:
+    """Return the identity of a run; `configs` are all other settings that affect its results.
+
+    `unused` are the parts of the package that the run does not use, see `sources_digest`.
+    """
     hashed = config_hash(domain, learner, seed, *configs, *((preset,) if preset else ()))
-    return RunIdentity(domain, learner, seed, versions(), hashed, preset)
+    return RunIdentity(domain, learner, seed, versions(unused), hashed, preset)
 
 
-def versions() -> dict[str, str]:
+def versions(unused: frozenset[str] = frozenset()) -> dict[str, str]:
     """Return the versions of the packages that results depend on, and the digest of needful's sources.
 
     Torch is listed if it is installed.
@@ -206,22 +214,7 @@ def versions() -> dict[str, str]:
     packages = {name: version(name) for name in ("needful", "numpy")}
     with suppress(PackageNotFoundError):
         packages["torch"] = version("torch")
-    return {"python": platform.python_version(), **packages, "sources": sources_digest()}
-
-
-@cache
-def sources_digest(package: Path = PACKAGE) -> str:
-    """Return a hash of the Python files of a package, by default needful (16 hexadecimal digits).
-
-    Results with equal `config_hash` and equal sources can be compared, even between two releases. The C++
-    engine is not part of the hash, because it returns the same plans as the Python engine.
-    """
-    digest = hashlib.sha256()
-    files = {file.relative_to(package).as_posix(): file for file in package.rglob("*.py")}
-    for name in sorted(files):
-        content = files[name].read_bytes()
-        digest.update(f"{name} {len(content)}\n".encode() + content)
-    return digest.hexdigest()[:16]
+    return {"python": platform.python_version(), **packages, "sources": sources_digest(unused=unused)}
 
 
 def task_digest(task: Task) -> str:
