@@ -4,7 +4,8 @@
     ├── InvalidInputError          an argument, option or file cannot be used
     │   ├── UnknownNameError       a name is not among the known names; suggests the nearest
     │   ├── NotProvidedError       an environment does not provide an optional method
-    │   ├── MissingExtraError      an optional dependency is not installed; also a ModuleNotFoundError
+    │   ├── MissingPackageError    a package is not installed; also a ModuleNotFoundError
+    │   │   └── MissingExtraError  it belongs to a group of optional dependencies
     │   ├── DemonstrationError     a demonstration or a file of demonstrations is invalid
     │   ├── ModelError             a model directory is incomplete or corrupt
     │   ├── ResultsError           a results file is missing, damaged or has another version
@@ -54,7 +55,14 @@ class NotProvidedError(InvalidInputError):
     """An environment does not provide an optional method, such as `oracle_model`."""
 
 
-class MissingExtraError(InvalidInputError, ModuleNotFoundError):
+class MissingPackageError(InvalidInputError, ModuleNotFoundError):
+    """A package is not installed that `feature`, a part of `needful`, needs; `remedy` ends the message."""
+
+    def __init__(self, feature: str, package: str, remedy: str) -> None:
+        super().__init__(f"{feature} needs {package}, which is not installed. {remedy}.")
+
+
+class MissingExtraError(MissingPackageError):
     """A package is not installed that belongs to an extra, a group of optional dependencies.
 
     `feature` is the part of `needful` that needs the package. `alternative` describes how to do without it,
@@ -62,10 +70,7 @@ class MissingExtraError(InvalidInputError, ModuleNotFoundError):
     """
 
     def __init__(self, feature: str, package: str, extra: str, alternative: str = "") -> None:
-        super().__init__(
-            f"{feature} needs {package}, which is not installed. "
-            f"Install it: {install_command(extra)}{alternative}."
-        )
+        super().__init__(feature, package, f"Install it: {install_command(extra)}{alternative}")
 
 
 class DemonstrationError(InvalidInputError):

@@ -23,6 +23,8 @@ EXPRESSIONS = [
     Expression("distance", (THING, PLACE), PAIR),
     Expression("distance", (ROBOT, THING), PAIR),
     Expression("bearing", (ROBOT, PLACE), (("x", "y", "theta"), ("x", "y"))),
+    Expression("line distance", (ROBOT, PLACE, THING), (*PAIR, ("x", "y"))),
+    Expression("segment distance", (ROBOT, PLACE, THING), (*PAIR, ("x", "y"))),
 ]
 QUANTIFIED = [
     Expression(one.kind, one.types, one.features, quantifier)
@@ -38,8 +40,8 @@ def sample_state(seed: int, robots: int = 2) -> State:
     return State({obj: rng.integers(-4, 5, len(obj.type.features)).tolist() for obj in objects})
 
 
-def scalar(kind: str, a: list[float], b: list[float]) -> float:
-    """Return the value of an expression by plain arithmetic."""
+def scalar(kind: str, a: list[float], b: list[float], *rest: list[float]) -> float:
+    """Return the value of an expression by plain arithmetic; distances from lines by ternary search."""
     if kind == "feature":
         return a[0]
     if kind == "difference":
@@ -48,6 +50,20 @@ def scalar(kind: str, a: list[float], b: list[float]) -> float:
         return abs(a[0] - b[0])
     if kind == "distance":
         return math.dist(a, b)
+    if rest:
+        reach = 1e4 if kind == "line distance" else 0.0
+
+        def distance(share: float) -> float:
+            return math.dist(rest[0], [p + share * (q - p) for p, q in zip(a, b, strict=True)])
+
+        low, high = -reach, 1.0 + reach
+        for _ in range(200):
+            third = (high - low) / 3
+            if distance(low + third) < distance(high - third):
+                high -= third
+            else:
+                low += third
+        return distance(low)
     turn = (math.atan2(b[1] - a[1], b[0] - a[0]) - a[2]) % (2 * math.pi)
     return min(turn, 2 * math.pi - turn)
 
@@ -66,7 +82,7 @@ def expected(expression: Expression, state: State, objects: tuple[Object, ...]) 
         [state.get(obj, name) for name in names]
         for obj, names in zip(objects, expression.features, strict=True)
     ]
-    return scalar(expression.kind, chosen[0], chosen[-1])
+    return scalar(expression.kind, chosen[0], *(chosen[1:] or chosen))
 
 
 @pytest.mark.parametrize("expression", [*EXPRESSIONS, *QUANTIFIED], ids=str)
@@ -81,8 +97,8 @@ def test_values_equal_brute_force(expression: Expression, robots: int) -> None:
         for index in np.ndindex(row.shape):
             objects = tuple(domain[i] for domain, i in zip(domains, index, strict=True))
             wanted = expected(expression, state, objects)
-            assert row[index] == pytest.approx(wanted, nan_ok=True)
-            assert expression.value(state, objects) == pytest.approx(wanted, nan_ok=True)
+            assert row[index] == pytest.approx(wanted, abs=1e-6, nan_ok=True)
+            assert expression.value(state, objects) == pytest.approx(wanted, abs=1e-6, nan_ok=True)
 
 
 @pytest.mark.parametrize("expression", [*EXPRESSIONS, *QUANTIFIED], ids=str)
@@ -117,6 +133,15 @@ def test_sentences() -> None:
     some = Expression("distance", (THING, THING), PAIR, "min")
     assert Definition(some, "<=", 1.0).sentence.startswith("for some other thing, the distance between")
     assert Definition(some, ">", 1.0).sentence.startswith("for every other thing, ")
+    clear = Expression("line distance", (ROBOT, PLACE, THING), (*PAIR, ("x", "y")), "min")
+    assert Definition(clear, ">", 0.04).sentence == (
+        "for every thing, the distance of that thing from the line through the robot and the place is above 0.04"
+    )
+    among = Expression("segment distance", (THING, THING, THING), (*PAIR, ("x", "y")), "min")
+    assert Definition(among, "<=", 1.0).sentence == (
+        "for some other thing, the distance of that other thing from the segment between the first thing and "
+        "the second thing is at most 1"
+    )
     most = Expression("feature", (THING,), (("id",),), "max")
     assert Definition(most, "<=", 1.0).sentence == "for every thing, id of that thing is at most 1"
     assert Definition(most, ">", 1.0).sentence == "for some thing, id of that thing is above 1"

@@ -1,4 +1,4 @@
-"""Definitions of predicates as data: an expression over the features of one or two objects, and a bound.
+"""Definitions of predicates as data: an expression over the features of up to three objects, and a bound.
 
 A definition can be stored in a file and read back without executing code, because the kinds of expressions
 are a closed set. `defined_predicate` turns a definition into a predicate with a classifier.
@@ -6,6 +6,7 @@ are a closed set. `defined_predicate` turns a definition into a predicate with a
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ Formula: TypeAlias = Callable[..., np.ndarray]
 
 QUANTIFIERS = ("min", "max")
 COMPARISONS = ("<=", ">")
+_ORDINALS = ("first", "second", "third")
 
 
 def _feature(a: np.ndarray) -> np.ndarray:
@@ -50,6 +52,22 @@ def _bearing(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.asarray(np.abs(np.arctan2(np.sin(turn), np.cos(turn))))
 
 
+def _line_distance(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Return the distance between `c` and the line through `a` and `b`; to `a` if both coincide."""
+    line, offset = b - a, c - a
+    length = np.sqrt(np.sum(line**2, axis=-1))
+    area = np.abs(offset[..., 0] * line[..., 1] - offset[..., 1] * line[..., 0])
+    return np.asarray(np.where(length > 0, area / np.where(length > 0, length, 1.0), _distance(a, c)))
+
+
+def _segment_distance(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Return the distance between `c` and the straight segment between `a` and `b`."""
+    line = b - a
+    square = np.sum(line**2, axis=-1)
+    share = np.sum((c - a) * line, axis=-1) / np.where(square > 0, square, 1.0)
+    return _distance(a + np.clip(share, 0.0, 1.0)[..., None] * line, c)
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A kind of expression.
@@ -58,7 +76,8 @@ class Kind:
         formula: computes the value from the selected features of each object.
         widths: the allowed numbers of features of each object.
         complexity: the cost of using such an expression in a predicate.
-        sentence: describes the value; `{a}` and `{b}` are the objects, `{f}` and `{g}` their features.
+        sentence: describes the value; `{a}`, `{b}` and `{c}` are the objects, `{f}` and `{g}` features of
+            the first two.
     """
 
     formula: Formula
@@ -85,13 +104,19 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         "bearing": Kind(
             _bearing, ((3, 2),), 3, "the angle between the heading ({f}) of {a} and the direction to {b}"
         ),
+        "line distance": Kind(
+            _line_distance, ((2, 2, 2),), 3, "the distance of {c} from the line through {a} and {b}"
+        ),
+        "segment distance": Kind(
+            _segment_distance, ((2, 2, 2),), 3, "the distance of {c} from the segment between {a} and {b}"
+        ),
     }
 )
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Expression:
-    """A real-valued function of one or two objects of a state.
+    """A real-valued function of up to three objects of a state.
 
     Attributes:
         kind: the name of the kind, one of `KINDS`.
@@ -168,19 +193,25 @@ class Expression:
             features[t][..., [t.features.index(name) for name in names]]
             for t, names in zip(self.types, self.features, strict=True)
         ]
-        if kind.objects == 1:
-            values = kind.formula(columns[0])
-        else:
-            values = kind.formula(columns[0][:, :, None], columns[1][:, None, :])
-            a, b = (states[0].of_type(t) for t in self.types)
-            shared = [(i, b.index(obj)) for i, obj in enumerate(a) if obj in b]
-            for i, j in shared:
-                values[:, i, j] = math.nan
+        values = kind.formula(*(_on_axis(column, i, kind.objects) for i, column in enumerate(columns)))
+        domains = [states[0].of_type(t) for t in self.types]
+        for (i, a), (j, b) in itertools.combinations(enumerate(domains), 2):
+            same = np.array([[x == y for y in b] for x in a], dtype=bool).reshape(len(a), len(b))
+            shape = [1] * kind.objects
+            shape[i], shape[j] = same.shape
+            values = np.where(same.reshape(shape), math.nan, values)
         if self.quantifier is None:
             return values
         fill, reduce = (math.inf, np.min) if self.quantifier == "min" else (-math.inf, np.max)
         values = np.where(np.isnan(values), fill, values)
         return np.asarray(reduce(values, axis=-1, initial=fill))
+
+
+def _on_axis(column: np.ndarray, index: int, count: int) -> np.ndarray:
+    """Move the object axis of an array with the axes state, object, feature to place `index` of `count`."""
+    shape = [column.shape[0], *([1] * count), column.shape[2]]
+    shape[1 + index] = column.shape[1]
+    return column.reshape(shape)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -223,19 +254,27 @@ class Definition:
         """The meaning of the definition in words."""
         expression = self.expression
         kinds = [kind.name for kind in expression.types]
-        objects = [f"the {name}" for name in kinds]
-        same = len(kinds) == 2 and kinds[0] == kinds[1]
-        if same and expression.quantifier is None:
-            objects = [f"the first {kinds[0]}", f"the second {kinds[1]}"]
+        named = kinds if expression.quantifier is None else kinds[:-1]
+        objects = [
+            f"the {name}" if named.count(name) == 1 else f"the {_ORDINALS[named[:i].count(name)]} {name}"
+            for i, name in enumerate(named)
+        ]
         prefix = ""
         if expression.quantifier is not None:
             every = (expression.quantifier == "min") == (self.compare == ">")
-            other = "other " if same else ""
-            prefix = f"for {'every' if every else 'some'} {other}{kinds[-1]}, "
-            objects[-1] = f"that {other}{kinds[-1]}"
+            other = f"other {kinds[-1]}" if kinds[-1] in named else kinds[-1]
+            prefix = f"for {'every' if every else 'some'} {other}, "
+            objects.append(f"that {other}")
         words = [", ".join(names) for names in expression.features]
-        value = KINDS[expression.kind].sentence.format(a=objects[0], b=objects[-1], f=words[0], g=words[-1])
+        value = KINDS[expression.kind].sentence.format(
+            a=objects[0], b=objects[min(1, len(objects) - 1)], c=objects[-1], f=words[0], g=words[-1]
+        )
         return f"{prefix}{value} is {'at most' if self.compare == '<=' else 'above'} {self.bound:.6g}"
+
+    @property
+    def without_bound(self) -> tuple[Expression, str]:
+        """What stays the same if the bound is moved: the expression and the direction of the comparison."""
+        return self.expression, self.compare
 
     @property
     def negation(self) -> Definition:

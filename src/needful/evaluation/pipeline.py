@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
 from needful.approaches.base import (
@@ -40,7 +40,9 @@ from needful.evaluation.records import (
     make_record,
     run_identity,
     run_summary,
+    task_digest,
 )
+from needful.evaluation.run_description import settings_as_json
 from needful.evaluation.run_folder import RunFolder
 from needful.evaluation.sources import unused_parts
 from needful.invention.invent import InventionConfig
@@ -204,6 +206,10 @@ def run(
     config, progress = (config or RunConfig()).for_environment(environment), progress or SilentProgress()
     digest = () if recorded is None else (demonstrations_digest(recorded),)
     identity = config.identity(environment.name, *digest)
+    if folder is not None:
+        settings = {one.name: getattr(config, one.name) for one in fields(config)}
+        demonstrations_from = {"demonstrations": digest[0]} if digest else {}
+        folder.begin(settings_as_json(domain=environment.name, **settings, **demonstrations_from))
     start = time.monotonic()
     if recorded is None:
         collected = collect(environment, config, progress)
@@ -354,14 +360,15 @@ def evaluate(
         if isinstance(solve, TaskExecution):
             trial = solve.run(task, seed)
             numbers = (trial.outcome, trial.seconds, len(task.objects), trial.execution)
-            yield make_record(identity, index, trial.result, *numbers), trial.result
+            yield make_record(identity, index, trial.result, *numbers, task_digest(task)), trial.result
             continue
         result = solve(task, seed)
         seconds = clock() - start
         outcome = result.outcome
         if result.solved and not achieves_goal(environment, task, result.actions, horizon):
             outcome = Outcome.GOAL_MISSED
-        yield make_record(identity, index, result, outcome, seconds, len(task.objects)), result
+        size, digest = len(task.objects), task_digest(task)
+        yield make_record(identity, index, result, outcome, seconds, size, digest=digest), result
 
 
 def planning_seed(seed: int, domain: str, task: int) -> int:
@@ -375,6 +382,7 @@ def achieves_goal(
     """Return whether executing the actions from the task's initial state achieves the goal.
 
     The goal must hold after at most `horizon` low-level actions. None stands for the environment's horizon.
+    The environment must confirm the plan (see `Environment.confirms`).
     """
     limit = environment.horizon if horizon is None else horizon
     state, steps = task.initial_state, 0
@@ -386,7 +394,7 @@ def achieves_goal(
         if execution.steps == 0 or steps > limit:
             return False
         state = execution.state
-    return task.achieved_in(state)
+    return task.achieved_in(state) and environment.confirms(task, actions)
 
 
 def not_learned(task: Task, seed: int) -> PlanningResult:

@@ -109,8 +109,12 @@ class Simulator:
         data: Sequence[OperatorData],
         demonstrations: Sequence[Demonstration],
         predicates: Sequence[Predicate],
+        least_solved: int = 0,
     ) -> Trials:
-        """Solve each task with the first abstract plan of the operators."""
+        """Solve each task with the first abstract plan of the operators.
+
+        Ends early when fewer than `least_solved` tasks can be solved.
+        """
         samplers = {
             one.operator.name: ReplaySampler(one)
             for one in sampler_examples(data, demonstrations, self.seed)
@@ -118,8 +122,10 @@ class Simulator:
         operators = [one.operator for one in data]
         true: dict[str, list[Use]] = defaultdict(list)
         false: dict[str, list[Use]] = defaultdict(list)
-        progress = []
+        progress: list[float] = []
         for index, task in enumerate(self.tasks):
+            if sum(share == 1.0 for share in progress) + len(self.tasks) - index < least_solved:
+                break
             initial = abstract(task.initial_state, predicates)
             budget = Budget(float("inf"), self.max_nodes, max_ground_operators=MAX_GROUND_OPERATORS)
             abstract_task = AbstractTask(task.objects, initial, task.goal)

@@ -1,8 +1,9 @@
 """Enumerate the expressions from which predicates can be made.
 
-The grammar covers single features, differences of two objects' features, distances, and the angle between
-an object's heading and the direction to another object. The last object of an expression can be replaced
-by the least or greatest value over all objects of its type (a quantifier).
+The grammar covers single features, differences of two objects' features, distances, the angle between an
+object's heading and the direction to another object, and the distance of further objects from the line or
+segment between two objects. The last object of an expression can be replaced by the least or greatest value
+over all objects of its type (a quantifier).
 """
 
 from __future__ import annotations
@@ -49,6 +50,9 @@ def enumerate_expressions(demonstrations: Sequence[Demonstration]) -> tuple[Expr
                 found.setdefault(expression)
             if a in roots:
                 found.update(dict.fromkeys(_quantified(expression)))
+    for a, b, c in itertools.product(roots, repeat=3):
+        if not b < a:
+            found.update(dict.fromkeys(_between(a, b, c)))
     return tuple(found)
 
 
@@ -85,6 +89,14 @@ def _binary(
             for heading in _headings(a):
                 if len(names) == 2:
                     yield Expression("bearing", (a, b), ((*names, heading), names))
+
+
+def _between(a: Type, b: Type, c: Type) -> Iterator[Expression]:
+    """Yield the least distance of objects of type `c` from the line and the segment between two others."""
+    for names in _coordinates(a):
+        if len(names) == 2 and set(names) <= set(b.features) & set(c.features):
+            for kind in ("line distance", "segment distance"):
+                yield Expression(kind, (a, b, c), (names, names, names), "min")
 
 
 def _comparable(f: str, g: str, values_a: dict[str, np.ndarray], values_b: dict[str, np.ndarray]) -> bool:

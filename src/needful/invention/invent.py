@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from needful.core.atoms import Predicate
 from needful.core.controllers import Execute
@@ -27,6 +28,10 @@ from needful.invention.proposals import Proposal
 from needful.invention.repair import repair
 from needful.invention.search import Scorer, climb, prune
 from needful.planning.planners import make_planner
+
+# If there is a simulator, the search first considers only predicates that exclude false steps with this share
+# of the cost. Experiments show the reasons of all other differences more exactly.
+CLEAR_SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,13 +171,57 @@ def invent_predicates(
     training, scoring = _split(len(known), config.scoring_demonstrations)
     planner = make_planner("paper")
     scorer = Scorer(abstractor, training, scoring, planner, config.max_nodes, deadline, on_progress)
-    found = climb(scorer, expressions, config.candidates)
-    reasons = {_key(one.definition): (one, False) for one in found.accepted}
-    solved: tuple[int, ...] = ()
     if execute is None or not tasks:
+        found = climb(scorer, expressions, config.candidates)
         predicates = prune(scorer, found.scored).predicates
+        reasons = {one.definition.without_bound: (one, False) for one in found.accepted}
+        costs, solved = found.costs, ()
     else:
         simulator = Simulator(execute, tasks, planner, config.max_nodes, seed, deadline)
+        predicates, reasons, costs, solved = _with_experiments(
+            scorer, expressions, simulator, given, config
+        )
+    definitions = [one.definition for one in predicates if one.definition is not None]
+    names = readable_names(definitions, [one.name for one in vocabulary.predicates])
+    invented = tuple(
+        _invented(definition, name, *reasons[definition.without_bound])
+        for definition, name in zip(definitions, names, strict=True)
+    )
+    predicates = tuple(one.predicate for one in invented)
+    return Invention(
+        Vocabulary(vocabulary.types, (*given, *predicates), vocabulary.controllers),
+        abstractor.with_predicates(predicates),
+        invented,
+        costs,
+        solved,
+        len(tasks) if solved else 0,
+        scorer.tried,
+    )
+
+
+Reasons: TypeAlias = dict[tuple[Expression, str], tuple[Proposal, bool]]
+
+
+def _with_experiments(
+    scorer: Scorer,
+    expressions: Sequence[Expression],
+    simulator: Simulator,
+    given: Sequence[Predicate],
+    config: InventionConfig,
+) -> tuple[tuple[Predicate, ...], Reasons, tuple[float, ...], tuple[int, ...]]:
+    """Alternate the search and experiments; return predicates, reasons, costs and numbers of solved tasks.
+
+    The first search accepts only clear predicates. If experiments with them solve all tasks, it was enough.
+    """
+    predicates: tuple[Predicate, ...] = ()
+    reasons: Reasons = {}
+    costs: tuple[float, ...] = ()
+    solved: tuple[int, ...] = ()
+    for clear_share in (CLEAR_SHARE, 0.0):
+        found = climb(scorer, expressions, config.candidates, predicates, clear_share)
+        costs += found.costs
+        if solved and not found.accepted:
+            break
         repaired = repair(
             scorer,
             found.scored.predicates,
@@ -182,24 +231,15 @@ def invent_predicates(
             config.repair_rounds,
             config.repair_candidates,
         )
-        predicates, solved = repaired.scored.predicates, repaired.solved
-        reasons |= {_key(one.definition): (one, True) for one in repaired.accepted}
-    definitions = [one.definition for one in predicates if one.definition is not None]
-    names = readable_names(definitions, [one.name for one in vocabulary.predicates])
-    invented = tuple(
-        _invented(definition, name, *reasons[_key(definition)])
-        for definition, name in zip(definitions, names, strict=True)
-    )
-    predicates = tuple(one.predicate for one in invented)
-    return Invention(
-        Vocabulary(vocabulary.types, (*given, *predicates), vocabulary.controllers),
-        abstractor.with_predicates(predicates),
-        invented,
-        found.costs,
-        solved,
-        len(tasks) if solved else 0,
-        scorer.tried,
-    )
+        if solved and repaired.solved[-1] < solved[-1]:
+            break
+        predicates = repaired.scored.predicates
+        reasons |= {one.definition.without_bound: (one, False) for one in found.accepted}
+        reasons |= {one.definition.without_bound: (one, True) for one in repaired.accepted}
+        solved += repaired.solved
+        if solved[-1] == len(simulator.tasks):
+            break
+    return predicates, reasons, costs, solved
 
 
 def _withhold(
@@ -242,11 +282,6 @@ def _split(count: int, scoring: int) -> tuple[range, range]:
     if count == 1:
         return range(1), range(1)
     return range(half), range(half, min(count, half + scoring))
-
-
-def _key(definition: Definition) -> tuple[Expression, str]:
-    """Return what stays the same if the bound of a definition is moved."""
-    return definition.expression, definition.compare
 
 
 def _invented(

@@ -9,6 +9,7 @@ some of the negative ones.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -43,6 +44,7 @@ class Proposal:
         which: the indices of these false uses.
         margin: the distance between the true uses and the nearest excluded one, relative to the range of
             the values of all uses.
+        evidence: how surprising it is, in bits, that the definition separates the uses.
         alternatives: other definitions that hold in the same demonstrated states.
     """
 
@@ -51,6 +53,7 @@ class Proposal:
     excluded: float
     which: tuple[int, ...]
     margin: float
+    evidence: float = 0.0
     alternatives: tuple[Definition, ...] = ()
 
     @property
@@ -88,13 +91,26 @@ def propose(
                 values = np.concatenate([positive, negative])
                 spread = np.ptp(values[np.isfinite(values)])
                 bound = sign * between(limit, nearest)
+                margin = float((nearest - limit) / spread)
                 yield Proposal(
                     Definition(expression, compare, float(bound)),
                     operator.controller.name,
                     float(weights[outside].sum()),
                     tuple(np.flatnonzero(outside).tolist()),
-                    float((nearest - limit) / spread),
+                    margin,
+                    _evidence(len(true), len(false), int(outside.sum()), margin, expression.complexity),
                 )
+
+
+def _evidence(true: int, false: int, excluded: int, margin: float, complexity: int) -> float:
+    """Return how surprising a separation is, in bits.
+
+    If values were unrelated to truth, the `excluded` most extreme of all values would all belong to false
+    uses with the probability C(false, excluded) / C(true + false, excluded). A bound lies in a gap with a
+    probability that is proportional to its width, the margin. Each unit of complexity costs one bit.
+    """
+    chance = math.comb(true + false, excluded) / math.comb(false, excluded)
+    return math.log2(chance) + math.log2(margin) - complexity
 
 
 def between(low: float, high: float) -> float:
@@ -131,22 +147,17 @@ class UseFeatures:
         chosen = [last.features.index(name) for name in expression.features[-1]]
         reduce, empty = (np.min, np.inf) if expression.quantifier == "min" else (np.max, -np.inf)
         values = np.empty(len(self._uses))
-        first = None
-        if arguments:
-            t = expression.types[0]
-            first = self._parameter(arguments[0], t)[
-                :, [t.features.index(n) for n in expression.features[0]]
-            ]
+        given = [
+            self._parameter(parameter, t)[:, None, [t.features.index(name) for name in names]]
+            for parameter, t, names in zip(
+                arguments, expression.arguments, expression.features, strict=False
+            )
+        ]
         for row, (objects, features) in enumerate(self._objects(last)):
-            others = features[:, chosen]
-            if first is None:
-                found = kind.formula(others)
-            else:
-                own = self._uses[row].objects[arguments[0]]
-                found = kind.formula(first[row][None, :], others)
-                if own in objects:
-                    found = np.delete(found, objects.index(own))
-            values[row] = reduce(found, initial=empty)
+            found = kind.formula(*(column[row] for column in given), features[:, chosen])
+            own = [self._uses[row].objects[argument] for argument in arguments]
+            other = np.array([obj not in own for obj in objects], dtype=bool)
+            values[row] = reduce(found[other], initial=empty)
         return values
 
     def _parameter(self, index: int, kind: Type) -> np.ndarray:

@@ -2,12 +2,15 @@
 
 Offline, only demonstrated states are known. The simulator shows where plans really fail. A false use of an
 operator asks for a stricter bound or a further predicate, a true use outside a bound for a looser bound.
+Many expressions separate a few uses by chance, so a change needs evidence (`Proposal.evidence`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from needful.core.atoms import Predicate
 from needful.core.definitions import Definition, Expression, defined_predicate
@@ -18,10 +21,11 @@ from needful.invention.search import Scored, Scorer, true_uses
 
 # If a change does not solve more tasks, it must increase the score by this number of tasks.
 MIN_IMPROVEMENT = 0.25
-# A predicate is proposed if it excludes at least this number of failed uses: one may be an accident.
-MIN_EXCLUDED = 2
 # At most this number of proposals that exclude the same failed uses are tried.
 MAX_EQUIVALENT = 2
+
+# The true and the false uses of an operator.
+Uses: TypeAlias = tuple[Sequence[Use], Sequence[Use]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,40 @@ class Repair:
     solved: tuple[int, ...]
 
 
+@dataclass(slots=True)
+class Experience:
+    """The uses of operators in all experiments so far, also those with other vocabularies.
+
+    Operators of two vocabularies count as the same if controller, parameters and effects are equal.
+    """
+
+    uses: dict[object, tuple[dict[Use, None], dict[Use, None]]] = field(default_factory=dict)
+
+    def add(self, operators: Sequence[Operator], trials: Trials) -> None:
+        """Remember the uses of some trials."""
+        for operator in operators:
+            known = self.uses.setdefault(_identity(operator), ({}, {}))
+            for some, found in zip(known, (trials.true, trials.false), strict=True):
+                some.update(dict.fromkeys(found.get(operator.name, ())))
+
+    def of(self, operator: Operator) -> Uses:
+        """Return the true uses of an operator, and the false ones that its preconditions do not exclude."""
+        true, false = self.uses.get(_identity(operator), ({}, {}))
+        return tuple(true), tuple(use for use in false if _applicable(operator, use))
+
+
+def _identity(operator: Operator) -> object:
+    return operator.controller, operator.controller_arguments, operator.parameters, operator.add_effects
+
+
+def _applicable(operator: Operator, use: Use) -> bool:
+    bound = dict(zip(operator.parameters, use.objects, strict=True))
+    return all(
+        atom.predicate.holds(use.state, tuple(bound[v] for v in atom.variables))
+        for atom in operator.preconditions
+    )
+
+
 def repair(
     scorer: Scorer,
     predicates: Sequence[Predicate],
@@ -50,38 +88,41 @@ def repair(
 ) -> Repair:
     """Change a set of predicates as long as first plans get further in the simulator.
 
-    Each round tries moved bounds, and at most `limit` further predicates. Finally, added predicates that do
-    not help are removed. `given` are the predicates that are not invented.
+    Each round accepts one change, or several at once. It tries at most `limit` changes. Finally, added
+    predicates that do not help are removed. `given` are the predicates that are not invented.
     """
+    experience = Experience()
 
-    def attempt(changed: Sequence[Predicate]) -> tuple[Scored, Trials]:
+    def attempt(changed: Sequence[Predicate], least_solved: int = 0) -> tuple[Scored, Trials]:
         scored = scorer.learn(changed)
         demonstrations = scorer.abstractor.with_predicates(changed)
-        return scored, simulator.run(scored.data, demonstrations, (*given, *changed))
+        trials = simulator.run(scored.data, demonstrations, (*given, *changed), least_solved)
+        experience.add([one.operator for one in scored.data], trials)
+        return scored, trials
 
     scored, trials = attempt(predicates)
     accepted: list[Proposal] = []
     solved = [trials.solved]
     for _ in range(rounds):
-        before = scored
-        for change in _changes(scorer, scored, trials, expressions, limit):
-            if trials.solved == len(simulator.tasks):
-                break
+        if trials.solved == len(simulator.tasks):
+            break
+        for change in _changes(scorer, scored, experience, expressions, limit):
             changed = change.applied_to(scored.predicates)
             if changed == scored.predicates:
                 continue
-            tried = attempt(changed)
+            tried = attempt(changed, trials.solved)
             if tried[1].better_than(trials, MIN_IMPROVEMENT):
                 scored, trials = tried
-                accepted += [] if change.proposal is None else [change.proposal]
-        if scored is before:
+                accepted += change.proposals
+                solved.append(trials.solved)
+                break
+        else:
             break
-        solved.append(trials.solved)
     for proposal in reversed(accepted):
         without = tuple(one for one in scored.predicates if one.definition != proposal.definition)
         if len(without) == len(scored.predicates):  # the bound was moved later, so it matters
             continue
-        tried = attempt(without)
+        tried = attempt(without, trials.solved)
         if tried[1].better_than(trials, 0.0):
             scored, trials = tried
             solved.append(trials.solved)
@@ -90,65 +131,83 @@ def repair(
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """Moved bounds, by the name of the predicate, or a proposal for a further predicate."""
+    """Moved bounds, by the name of the predicate, and proposals for further predicates."""
 
     moved: Mapping[str, Predicate]
-    proposal: Proposal | None = None
+    proposals: tuple[Proposal, ...] = ()
 
     def applied_to(self, predicates: Sequence[Predicate]) -> tuple[Predicate, ...]:
+        """Return the changed predicates; a proposal replaces a predicate that differs only in the bound."""
         changed = [self.moved.get(one.name, one) for one in predicates]
-        if self.proposal is not None:
-            added = defined_predicate(self.proposal.definition)
-            changed += [] if added in changed else [added]
+        for proposal in self.proposals:
+            added = defined_predicate(proposal.definition)
+            same = [i for i, one in enumerate(changed) if _comparison(one) == _comparison(added)]
+            if len(same) == 1:
+                changed[same[0]] = added
+            elif added not in changed:
+                changed.append(added)
         return tuple(changed)
 
 
+def _comparison(predicate: Predicate) -> tuple[Expression, str]:
+    assert predicate.definition is not None
+    return predicate.definition.without_bound
+
+
 def _changes(
-    scorer: Scorer, scored: Scored, trials: Trials, expressions: Sequence[Expression], limit: int
+    scorer: Scorer,
+    scored: Scored,
+    experience: Experience,
+    expressions: Sequence[Expression],
+    limit: int,
 ) -> Iterator[_Change]:
-    """Yield changes that the experiments suggest: moved bounds, then at most `limit` proposals."""
+    """Yield at most `limit` changes that the experiments suggest.
+
+    The first one moves all bounds and adds the most evident predicate for each operator.
+    """
     demonstrations = scorer.abstractor.demonstrations
-    uses = {
-        one.operator.name: (
-            true_uses(one, range(len(demonstrations)), demonstrations)
-            + list(trials.true.get(one.operator.name, ())),
-            list(trials.false.get(one.operator.name, ())),
-        )
-        for one in scored.data
-    }
+    uses: dict[str, Uses] = {}
+    for one in scored.data:
+        true, false = experience.of(one.operator)
+        shown = true_uses(one, range(len(demonstrations)), demonstrations)
+        uses[one.operator.name] = (*shown, *true), false
     operators = [one.operator for one in scored.data]
     refitted = {one.name: refit(one, operators, uses) for one in scored.predicates}
     moved = {one.name: refitted[one.name] for one in scored.predicates if refitted[one.name] is not one}
-    if len(moved) > 1:
-        yield _Change(moved)
-    for name, predicate in moved.items():
-        yield _Change({name: predicate})
-    proposals = [
-        proposal
-        for operator in operators
-        for proposal in _clearest(propose(expressions, operator, *uses[operator.name]))
-        if len(proposal.which) >= MIN_EXCLUDED
-    ]
-    proposals.sort(key=lambda proposal: (-proposal.value, proposal.complexity, proposal.definition))
-    for proposal in proposals[:limit]:
-        yield _Change({}, proposal)
+    proposals: list[Proposal] = []
+    best: dict[tuple[Expression, str], Proposal] = {}
+    threshold = math.log2(2 * len(expressions))
+    for operator in operators:
+        scorer.deadline.check()
+        found = [
+            one for one in propose(expressions, operator, *uses[operator.name]) if one.evidence > threshold
+        ]
+        found.sort(key=_by_evidence)
+        proposals += _clearest(found)
+        for one in found[:1]:
+            best.setdefault(one.definition.without_bound, one)
+    proposals.sort(key=_by_evidence)
+    changes = [_Change({name: predicate}) for name, predicate in moved.items()]
+    changes += [_Change({}, (one,)) for one in proposals]
+    if len(moved) + len(best) > 1:
+        changes.insert(0, _Change(moved, tuple(best.values())))
+    yield from changes[:limit]
 
 
-def _clearest(proposals: Iterable[Proposal]) -> Iterator[Proposal]:
-    """Yield few of the proposals that exclude the same uses: the simplest ones with the widest margins."""
+def _by_evidence(proposal: Proposal) -> tuple[float, int, Definition]:
+    return -proposal.evidence, proposal.complexity, proposal.definition
+
+
+def _clearest(proposals: Sequence[Proposal]) -> Iterator[Proposal]:
+    """Yield the first few of the proposals that exclude the same uses."""
     groups: dict[tuple[int, ...], list[Proposal]] = {}
     for proposal in proposals:
         groups.setdefault(proposal.which, []).append(proposal)
     for group in groups.values():
-        group.sort(key=lambda proposal: (proposal.complexity, -proposal.margin, proposal.definition))
         yield from group[:MAX_EQUIVALENT]
 
 
-def refit(
-    predicate: Predicate,
-    operators: Sequence[Operator],
-    uses: Mapping[str, tuple[Sequence[Use], Sequence[Use]]],
-) -> Predicate:
+def refit(predicate: Predicate, operators: Sequence[Operator], uses: Mapping[str, Uses]) -> Predicate:
     """Return the predicate with a bound between the true and the false uses of operators that need it."""
     definition = predicate.definition
     assert definition is not None

@@ -106,16 +106,23 @@ class Climb:
     costs: tuple[float, ...]
 
 
-def climb(scorer: Scorer, expressions: Sequence[Expression], limit: int) -> Climb:
+def climb(
+    scorer: Scorer,
+    expressions: Sequence[Expression],
+    limit: int,
+    start: Sequence[Predicate] = (),
+    clear_share: float = 0.0,
+) -> Climb:
     """Add the predicate with the highest value until no predicate reduces the cost.
 
-    In each round, at most `limit` proposals are considered.
+    In each round, at most `limit` proposals are considered, and only those that exclude false steps with
+    at least `clear_share` of the cost at the start.
     """
-    best = scorer.score(())
+    best = scorer.score(start)
     accepted: list[Proposal] = []
     costs = [best.cost]
     while best.cost > 0:
-        chosen = _best_addition(best, scorer, expressions, limit)
+        chosen = _best_addition(best, scorer, expressions, limit, clear_share * costs[0])
         if chosen is None:
             break
         proposal, best = chosen
@@ -125,7 +132,11 @@ def climb(scorer: Scorer, expressions: Sequence[Expression], limit: int) -> Clim
 
 
 def _best_addition(
-    current: Scored, scorer: Scorer, expressions: Sequence[Expression], limit: int
+    current: Scored,
+    scorer: Scorer,
+    expressions: Sequence[Expression],
+    limit: int,
+    least_excluded: float,
 ) -> tuple[Proposal, Scored] | None:
     """Return the proposal with the highest value, and the score with it; None if none reduces the cost.
 
@@ -138,6 +149,8 @@ def _best_addition(
     for proposal in _ranked_proposals(current, scorer, expressions, limit):
         if proposal.value <= best_value:
             break
+        if proposal.excluded < least_excluded:
+            continue
         needed = max(MIN_GAIN, best_value) * proposal.complexity
         predicate = defined_predicate(proposal.definition)
         tried = scorer.score((*current.predicates, predicate), current.cost - needed)
