@@ -166,9 +166,7 @@ class RunConfig:
         if self.invention is not None:
             optional = (*optional, self.invention)
         settings = (*configs, self.learning_timeout, self.policy, *optional)
-        unused = unused_parts(
-            domain, invention=self.invention is not None, execution=bool(self.execution)
-        )
+        unused = unused_parts(domain, invention=self.invention is not None, execution=bool(self.execution))
         return run_identity(domain, self.learner, self.seed, *settings, preset=self.preset, unused=unused)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from needful.approaches.files import dropped_preconditions
@@ -133,7 +133,7 @@ def run_of_job(result: JobResult) -> RecordedRun:
         seed=job.seed,
         summary=result.summary,
         records=records,
-        description=RunDescription("", job.to_json(), versions, ""),
+        description=RunDescription("", asdict(job), versions, ""),
     )
 
 
