@@ -34,8 +34,29 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sweep")
     for demos in DEMOS:
         succeed(
-            *("reproduce", "--table", "main", "--domains", "cluttered-1d", "--learners", ",".join(LEARNERS)),
-            *("--seeds", SEEDS, "--demos", demos, "--tasks", TASKS, "--jobs", 2, "--out", folder / "results"),
+            *(
+                "reproduce",
+                "--table",
+                "main",
+                "--preset",
+                "none",
+                "--domains",
+                "cluttered-1d",
+                "--learners",
+                ",".join(LEARNERS),
+            ),
+            *(
+                "--seeds",
+                SEEDS,
+                "--demos",
+                demos,
+                "--tasks",
+                TASKS,
+                "--jobs",
+                2,
+                "--out",
+                folder / "results",
+            ),
         )
     succeed("report", folder / "results", "--out", folder / "page.html")
     return folder
@@ -191,5 +212,3 @@ def test_a_failed_job_of_a_sweep_is_reported(sweep: Path, tmp_path: Path) -> Non
     result = needful("report", tmp_path, "--out", tmp_path / "page.html")
     assert result.code == 0
     assert result.err.startswith(f"warning: 1 job of {tmp_path} failed or cannot be read.")
-
-
