@@ -24,6 +24,7 @@ from needful.cli.plan import plan_task
 from needful.cli.report import report
 from needful.cli.reproduce import reproduce
 from needful.cli.run import run_domain
+from needful.cli.view import view
 from needful.storage.outputs import disk_is_full
 
 
@@ -56,6 +57,7 @@ def build_app() -> typer.Typer:
         ("export", export, "needful export model --pddl pddl --problem cluttered-1d:3"),
         ("explain", explain, "needful explain model MoveGrasp-1"),
         ("report", report, "needful report runs/screws-necessary-seed0 --out report.html"),
+        ("view", view, "needful view runs"),
         ("reproduce", reproduce, "needful reproduce --table main --domains screws --seeds 2 --out results"),
         ("new-env", new_env, "needful new-env my_domain"),
         ("check-env", check_env, "needful check-env my_domain/my_domain.py:MyDomain"),

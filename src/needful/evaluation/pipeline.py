@@ -43,7 +43,7 @@ from needful.evaluation.records import (
     task_digest,
 )
 from needful.evaluation.run_description import settings_as_json
-from needful.evaluation.run_folder import RunFolder
+from needful.evaluation.run_folder import RecordedProgress, RunFolder
 from needful.evaluation.sources import unused_parts
 from needful.invention.invent import InventionConfig
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
@@ -210,6 +210,7 @@ def run(
         settings = {one.name: getattr(config, one.name) for one in fields(config)}
         demonstrations_from = {"demonstrations": digest[0]} if digest else {}
         folder.begin(settings_as_json(domain=environment.name, **settings, **demonstrations_from))
+        progress = RecordedProgress(progress, folder)
     start = time.monotonic()
     if recorded is None:
         collected = collect(environment, config, progress)

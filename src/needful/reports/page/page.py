@@ -47,6 +47,7 @@ SCRIPTS = (
     "made.js",
     "page.js",
 )
+VIEW_SCRIPTS = ("elements.js", "charts.js", "view.js")
 # More demonstrations than this would make the page slow to load.
 MAX_DEMONSTRATIONS = 100
 # PDDL comments with this prefix name the controller. They are removed, because cards show it elsewhere.
@@ -258,6 +259,17 @@ def make_report(
     title = {"title": f"{', '.join(domains)} · needful"}
     data = page_data(runs, find_environment, limits)
     return fill_page(_asset("page.html"), _asset("page.css"), script, data, title)
+
+
+def make_view(folder: str, rows: Sequence[Mapping[str, Any]], max_reported: int) -> str:
+    """Return the HTML page of `needful view`, which asks its server for the current runs.
+
+    `rows` are the runs at first, and `max_reported` is the largest number of runs on one report.
+    """
+    script = "".join(['(() => {\n"use strict";\n', *map(_asset, VIEW_SCRIPTS), "})();\n"])
+    data = {"runs": list(rows), "maxReported": max_reported}
+    texts = {"title": f"{folder} · needful", "folder": folder}
+    return fill_page(_asset("view.html"), _asset("page.css"), script, data, texts, connects=True)
 
 
 def _asset(name: str) -> str:
