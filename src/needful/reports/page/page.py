@@ -47,7 +47,7 @@ SCRIPTS = (
     "made.js",
     "page.js",
 )
-VIEW_SCRIPTS = ("elements.js", "charts.js", "view.js")
+VIEW_SCRIPTS = ("charts.js", "view.js")
 # More demonstrations than this would make the page slow to load.
 MAX_DEMONSTRATIONS = 100
 # PDDL comments with this prefix name the controller. They are removed, because cards show it elsewhere.
@@ -266,7 +266,7 @@ def make_view(folder: str, rows: Sequence[Mapping[str, Any]], max_reported: int)
 
     `rows` are the runs at first, and `max_reported` is the largest number of runs on one report.
     """
-    script = "".join(['(() => {\n"use strict";\n', *map(_asset, VIEW_SCRIPTS), "})();\n"])
+    script = join_scripts(map(shared_asset, SHARED_SCRIPTS), map(_asset, VIEW_SCRIPTS))
     data = {"runs": list(rows), "maxReported": max_reported}
     texts = {"title": f"{folder} · needful", "folder": folder}
     return fill_page(_asset("view.html"), _asset("page.css"), script, data, texts, connects=True)

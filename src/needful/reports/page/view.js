@@ -119,20 +119,28 @@ async function refresh() {
         showRuns((await answer.json()).runs);
       }
       await refreshDetails();
-    } catch {
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;  // fetch raises TypeError if the server does not answer
       status.textContent = "The server does not answer. Start `needful view` again.";
       version = null;
     }
   }
-  setTimeout(refresh, POLL_MILLISECONDS);
+}
+
+async function poll() {
+  try {
+    await refresh();
+  } finally {
+    setTimeout(poll, POLL_MILLISECONDS);
+  }
 }
 
 main.append(
-  section("runs", "Runs",
+  section("list", "Runs",
     make("p", {class: "view-tools"}, make("label", {for: "filter"}, "Show "), filter, " ", compare),
     make("div", {class: "wide", tabindex: 0, role: "region", "aria-label": "Runs"}, make("table", {},
       make("thead", {}, make("tr", {}, ["", "run", "domain", "learner", "seed", "state", "solved", "started (UTC)"].map(head =>
         make(head ? "th" : "td", head ? {scope: "col"} : {}, head)))), list))),
   detail);
 showRuns(page.runs);
-setTimeout(refresh, POLL_MILLISECONDS);
+setTimeout(poll, POLL_MILLISECONDS);
