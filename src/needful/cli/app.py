@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from importlib.metadata import version
 from typing import Annotated
 
@@ -29,12 +31,32 @@ from needful.storage.outputs import disk_is_full
 
 
 class Verb(TyperCommand):
-    """A verb that keeps its arguments as they were given, for `console.given_command`."""
+    """A verb that keeps its arguments as they were given, for `console.given_command`.
+
+    In a verb without positional arguments, a repeatable option accepts several words: `--domains a b` is
+    the same as `--domains a --domains b`.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments and keep a copy of them in the context."""
         ctx.meta[console.ARGUMENTS] = tuple(args)
+        if all(one.param_type_name == "option" for one in self.params):
+            repeatable = {name for one in self.params if getattr(one, "multiple", False) for name in one.opts}
+            args = list(_with_repeated_options(args, repeatable))
         return super().parse_args(ctx, args)
+
+
+def _with_repeated_options(arguments: Sequence[str], repeatable: AbstractSet[str]) -> Iterator[str]:
+    """Yield the arguments, with the name of a repeatable option before each of its words."""
+    option, has_value = "", False
+    for argument in arguments:
+        if argument.startswith("-"):
+            option, has_value = argument if argument in repeatable else "", False
+        elif option and has_value:
+            yield option
+        else:
+            has_value = True
+        yield argument
 
 
 def build_app() -> typer.Typer:
@@ -42,7 +64,6 @@ def build_app() -> typer.Typer:
     app = typer.Typer(
         name="needful",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
@@ -17,11 +17,13 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Column, Table
 
+from needful.approaches.catalogue import APPROACHES
 from needful.cli import console
 from needful.cli.options import (
     AsJson,
     Horizon,
     LearningTimeout,
+    completing,
     seconds_option,
 )
 from needful.envs.catalogue import make_environment
@@ -100,15 +102,11 @@ class SweepTable:
         return ", ".join(parts)
 
 
-@contextmanager
-def sweep_table() -> Iterator[SweepTable]:
-    """Show a sweep's progress as a table on stderr during the `with` block, if stderr is a terminal."""
-    table = SweepTable()
+def showing(table: SweepTable) -> AbstractContextManager[object]:
+    """Show a sweep's progress on stderr in a `with` block: as a table on a terminal, otherwise in lines."""
     if not sys.stderr.isatty():
-        yield table
-        return
-    with Live(table, console=Console(stderr=True), refresh_per_second=2):
-        yield table
+        return console.progress_lines(table.line)
+    return Live(table, console=Console(stderr=True), refresh_per_second=2)
 
 
 def _number(name: str) -> Column:
@@ -143,11 +141,19 @@ Figures: TypeAlias = Annotated[
 ]
 Domains: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--domains", help=f"Comma-separated names, or {ALL}; by default {', '.join(ANALYTIC)}."),
+    typer.Option(
+        "--domains",
+        help=f"Names, or {ALL}; by default {', '.join(ANALYTIC)}.",
+        autocompletion=completing((ALL, *ANALYTIC, *HOUSEHOLD)),
+    ),
 ]
 Learners: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--learners", help="Comma-separated names; by default those of the paper."),
+    typer.Option(
+        "--learners",
+        help=f"Names; by default those of the paper. Known: {', '.join(APPROACHES)}.",
+        autocompletion=completing(APPROACHES),
+    ),
 ]
 Seeds: TypeAlias = Annotated[int, typer.Option("--seeds", min=1, help="Number of seeds, starting from 0.")]
 Demos: TypeAlias = Annotated[
@@ -323,12 +329,14 @@ def _check_jobs(jobs: Sequence[Job]) -> None:
 def _run(
     jobs: Sequence[Job], folder: SweepFolder, executor: Executor, retry_errors: bool, older: OlderResults
 ) -> Results:
-    with sweep_table() as shown:
-        try:
-            return sweep(jobs, folder, executor, retry_errors, shown, older=older)
-        except (KeyboardInterrupt, NeedfulError):
-            console.print_stderr(f"{shown.line()}. Repeat the command to resume.")
-            raise
+    table = SweepTable()
+    try:
+        with showing(table):
+            return sweep(jobs, folder, executor, retry_errors, table, older=older)
+    except (KeyboardInterrupt, NeedfulError):
+        # Outside of the block, so that the table does not overwrite the line.
+        console.print_stderr(f"{table.line()}. Repeat the command to resume.")
+        raise
 
 
 def _print_failures(results: Results) -> bool:

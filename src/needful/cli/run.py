@@ -236,9 +236,9 @@ def _describe(
 ) -> None:
     count, seconds = result.summary["demos"], result.summary["seconds"]["collect"]
     if recorded is None:
-        console.print_result(f"Collected {count} demonstrations in {seconds:.2f} s.")
+        console.print_result(f"Collected {console.plural(count, 'demonstration')} in {seconds:.2f} s.")
     else:
-        console.print_result(f"Read {count} demonstrations from {recorded}.")
+        console.print_result(f"Read {console.plural(count, 'demonstration')} from {recorded}.")
     if result.learned is not None:
         console.print_result(result.learned.describe())
     console.print_result(console.describe_evaluation(result.summary))
