@@ -166,7 +166,9 @@ def run_domain(
 def _config(context: typer.Context, domain: str) -> RunConfig:
     """Return the settings of the run that the options in `context` ask for."""
     given = context.params
-    planning = [given[name] for name in ("timeout", "abstract_plans", "planner", "samples_per_step", "horizon")]
+    planning = [
+        given[name] for name in ("timeout", "abstract_plans", "planner", "samples_per_step", "horizon")
+    ]
     samplers = options.enum_member(SamplerSource, "kind of samplers", given["samplers"])
     world = ("execute", "skill_failures", "observation_noise", "parameter_noise")
     config = RunConfig(
@@ -213,7 +215,11 @@ def _with_preset(preset: str, domain: str, config: RunConfig, context: typer.Con
             "collects demonstrations, but --demonstrations gives recorded ones. Leave one of them out.",
             param_hint="--preset",
         )
-    run = {name: getattr(config, name) for option, name in RUN_FIELDS.items() if console.is_given(context, option)}
+    run = {
+        name: getattr(config, name)
+        for option, name in RUN_FIELDS.items()
+        if console.is_given(context, option)
+    }
     planning = {
         name: getattr(config.planning, name)
         for option, name in PLANNING_FIELDS.items()
