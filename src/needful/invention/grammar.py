@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from needful.core.definitions import QUANTIFIERS, Expression, feature_array
 from needful.core.demonstrations import Demonstration
+from needful.core.expressions import QUANTIFIERS, Expression, feature_array
 from needful.core.objects import Type
 
 # The last letters of features that are coordinates, and parts of the names of features that are headings.

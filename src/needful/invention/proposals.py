@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from needful.core.definitions import KINDS, Definition, Expression, feature_array
+from needful.core.definitions import Definition
+from needful.core.expressions import KINDS, Expression, feature_array
 from needful.core.objects import Object, Type
 from needful.core.operators import Operator
 from needful.core.state import State
@@ -40,6 +41,8 @@ class Proposal:
     Attributes:
         definition: holds in all true uses.
         controller: the name of the operator's controller.
+        operator: the name of the operator.
+        variables: the positions of the definition's arguments among the operator's parameters.
         excluded: the total weight of the false uses in which the definition does not hold.
         which: the indices of these false uses.
         margin: the distance between the true uses and the nearest excluded one, relative to the range of
@@ -50,6 +53,8 @@ class Proposal:
 
     definition: Definition
     controller: str
+    operator: str
+    variables: tuple[int, ...]
     excluded: float
     which: tuple[int, ...]
     margin: float
@@ -95,6 +100,8 @@ def propose(
                 yield Proposal(
                     Definition(expression, compare, float(bound)),
                     operator.controller.name,
+                    operator.name,
+                    arguments,
                     float(weights[outside].sum()),
                     tuple(np.flatnonzero(outside).tolist()),
                     margin,
