@@ -134,7 +134,8 @@ Invent: TypeAlias = Annotated[
     typer.Option("--invent", help="Invent predicates; only those of goals are given, and --keep."),
 ]
 Keep: TypeAlias = Annotated[
-    str, typer.Option("--keep", metavar="NAME,...", help="Predicates that --invent does not withhold.")
+    str,
+    typer.Option("--keep", metavar="NAME,...", help="Predicates that --invent does not withhold, or all."),
 ]
 
 

@@ -33,6 +33,8 @@ from needful.planning.planners import make_planner
 # If there is a simulator, the search first considers only predicates that exclude false steps with this
 # share of the cost. Experiments show the reasons of all other differences more exactly.
 CLEAR_SHARE = 0.05
+# The value of `InventionConfig.keep` that withholds no predicate.
+KEEP_ALL = ("all",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,8 @@ class InventionConfig:
     """The limits of predicate invention. They count nodes, rounds and tasks, never seconds.
 
     Attributes:
-        keep: the names of predicates that are used besides those of goals. All others are withheld.
+        keep: the names of predicates that are used besides those of goals. All others are withheld. The
+            name `all` keeps all of them.
         scoring_demonstrations: the number of demonstrations that plans are compared with.
         max_nodes: the limit of the search for each plan.
         candidates: the number of proposals that each round considers.
@@ -261,6 +264,8 @@ def _withhold(
             "There are no demonstrations to invent predicates from. Collect at least one."
         )
     names = {one.name: one for one in vocabulary.predicates}
+    if tuple(keep) == KEEP_ALL:
+        keep = tuple(names)
     for name in keep:
         if name not in names:
             raise UnknownNameError("predicate to keep", name, names)
