@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -19,7 +18,6 @@ from needful.errors import UnknownNameError
 from needful.evaluation.execution import OPEN_LOOP
 from needful.evaluation.pipeline import Evaluation, RunConfig, RunResult, run
 from needful.evaluation.run_folder import RunFolder
-from needful.invention.invent import InventionConfig
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.paper.presets import PAPER, paper_preset
 from needful.planning.planners import DEFAULT_PLANNER
@@ -114,6 +112,7 @@ def run_domain(
     samplers: Samplers = SamplerSource.LEARNED.value,
     invent: options.Invent = False,
     keep: options.Keep = "",
+    formula: options.Formulas = None,
     no_simulator: NoSimulator = False,
     execute: options.Execute = OPEN_LOOP,
     skill_failures: options.SkillFailures = 0.0,
@@ -137,7 +136,7 @@ def run_domain(
         learning_timeout=learning_timeout,
         validation_folds=options.VALIDATION_FOLDS,
         execution=options.execution_config(execute, skill_failures, observation_noise, parameter_noise),
-        invention=_invention_config(invent, keep, no_simulator),
+        invention=options.invention_config(invent, keep, formula or (), no_simulator),
     )
     if preset is not None:
         config = _with_preset(preset, domain, config, context)
@@ -161,18 +160,6 @@ def run_domain(
             "Increase --learning-timeout."
         )
         raise typer.Exit(console.FAILED)
-
-
-def _invention_config(invent: bool, keep: str, no_simulator: bool) -> InventionConfig | None:
-    kept = options.kept_predicates(keep, invent)
-    if no_simulator and not invent:
-        raise typer.BadParameter(
-            "has no effect without --invent. Add --invent.", param_hint="--no-simulator"
-        )
-    if not invent:
-        return None
-    defaults = InventionConfig(keep=kept)
-    return replace(defaults, practice_tasks=0) if no_simulator else defaults
 
 
 def _print_warnings(result: RunResult) -> None:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from needful.core.atoms import Predicate
-from needful.core.expressions import KINDS, Expression, feature_array
+from needful.core.expressions import Expression, feature_array, find_kind
 from needful.core.objects import Object, Type
 from needful.core.state import State
 from needful.errors import InvalidInputError, UnknownNameError
@@ -91,7 +91,7 @@ class Definition:
             prefix = f"for {'every' if every else 'some'} {other}, "
             objects.append(f"that {other}")
         words = [", ".join(names) for names in expression.features]
-        value = KINDS[expression.kind].sentence.format(
+        value = find_kind(expression.kind).sentence.format(
             a=objects[0], b=objects[min(1, len(objects) - 1)], c=objects[-1], f=words[0], g=words[-1]
         )
         return f"{prefix}{value} is {'at most' if self.compare == '<=' else 'above'} {self.bound:.6g}"

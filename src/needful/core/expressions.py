@@ -6,6 +6,7 @@ executing code.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -15,15 +16,18 @@ from typing import TypeAlias
 
 import numpy as np
 
+from needful.core.formulas import OBJECTS, Formula, parse_formula
 from needful.core.objects import Object, Type
 from needful.core.state import State
 from needful.errors import InvalidInputError, UnknownNameError
 
 # The value of an expression, given the selected features of each object. The arrays may have any shape
 # with one feature per entry of the last axis; the other axes are broadcast.
-Formula: TypeAlias = Callable[..., np.ndarray]
+ValueFunction: TypeAlias = Callable[..., np.ndarray]
 
 QUANTIFIERS = ("min", "max")
+# The cost of using a formula of the user in a predicate: that of a distance.
+FORMULA_COMPLEXITY = 2
 
 
 def _feature(a: np.ndarray) -> np.ndarray:
@@ -75,12 +79,14 @@ class Kind:
         complexity: the cost of using such an expression in a predicate.
         sentence: describes the value; `{a}`, `{b}` and `{c}` are the objects, `{f}` and `{g}` features of
             the first two.
+        short_name: a name for the value; empty if it is the name of the kind.
     """
 
-    formula: Formula
+    formula: ValueFunction
     widths: tuple[tuple[int, ...], ...]
     complexity: int
     sentence: str
+    short_name: str = ""
 
     @property
     def objects(self) -> int:
@@ -111,12 +117,25 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
 )
 
 
+@functools.lru_cache(maxsize=1024)
+def find_kind(text: str) -> Kind:
+    """Return the kind with the given name; a text with a colon is a formula of the user."""
+    if ":" not in text:
+        if text not in KINDS:
+            raise UnknownNameError("kind of expression", text, KINDS)
+        return KINDS[text]
+    formula = parse_formula(text)
+    widths = tuple(len(names) for names in formula.features)
+    words = " and ".join(f"{{{obj}}}" for obj in OBJECTS[: len(widths)])
+    return Kind(formula, (widths,), FORMULA_COMPLEXITY, f"{formula.name} of {words}", formula.name)
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Expression:
     """A real-valued function of up to three objects of a state.
 
     Attributes:
-        kind: the name of the kind, one of `KINDS`.
+        kind: the name of the kind, one of `KINDS`, or a formula (`core.formulas`).
         types: the type of each object.
         features: for each object, the features that the kind uses, in the kind's order.
         quantifier: None, or "min" or "max": the least or greatest value over all objects of the last type.
@@ -129,22 +148,26 @@ class Expression:
     quantifier: str | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise UnknownNameError("kind of expression", self.kind, KINDS)
-        count = KINDS[self.kind].objects
+        count = find_kind(self.kind).objects
         if len(self.types) != count or len(self.features) != count:
             raise InvalidInputError(
                 f"An expression of the kind {self.kind!r} takes {count} objects, got the types "
                 f"{[kind.name for kind in self.types]} and the features {self.features}."
             )
         widths = tuple(len(names) for names in self.features)
-        if widths not in KINDS[self.kind].widths:
+        allowed = find_kind(self.kind).widths
+        if widths not in allowed:
             raise InvalidInputError(
-                f"An expression of the kind {self.kind!r} takes "
-                f"{' or '.join(map(str, KINDS[self.kind].widths))} features of its objects, got {widths}."
+                f"An expression of the kind {self.kind!r} takes {' or '.join(map(str, allowed))} features "
+                f"of its objects, got {widths}."
             )
         if self.quantifier is not None and self.quantifier not in QUANTIFIERS:
             raise UnknownNameError("quantifier", self.quantifier, QUANTIFIERS)
+        formula = find_kind(self.kind).formula
+        if isinstance(formula, Formula) and formula.features != self.features:
+            raise InvalidInputError(
+                f"The formula {self.kind!r} uses the features {formula.features}, got {self.features}."
+            )
         for kind, names in zip(self.types, self.features, strict=True):
             for name in names:
                 if name not in kind.features:
@@ -158,7 +181,7 @@ class Expression:
     @property
     def complexity(self) -> int:
         """The cost of using the expression in a predicate."""
-        return KINDS[self.kind].complexity + (self.quantifier is not None)
+        return find_kind(self.kind).complexity + (self.quantifier is not None)
 
     def value(self, state: State, objects: Sequence[Object]) -> float:
         """Return the value for a tuple of objects in a state; NaN for an object and itself."""
@@ -177,7 +200,7 @@ class Expression:
             np.array([state[obj][obj.type.features.index(name)] for name in names])
             for obj, names in zip(objects, self.features, strict=True)
         )
-        return float(KINDS[self.kind].formula(*columns))
+        return float(find_kind(self.kind).formula(*columns))
 
     def values(self, states: Sequence[State], features: Mapping[Type, np.ndarray]) -> np.ndarray:
         """Return the values for all tuples of objects in several states that have the same objects.
@@ -185,7 +208,7 @@ class Expression:
         `features` maps each type to its `feature_array` in the states. The result has the axis state and
         one axis per argument. The value for an object and itself is NaN.
         """
-        kind = KINDS[self.kind]
+        kind = find_kind(self.kind)
         columns = [
             features[t][..., [t.features.index(name) for name in names]]
             for t, names in zip(self.types, self.features, strict=True)

@@ -17,7 +17,8 @@ from needful.core.controllers import Execute
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.definitions import AnyDefinition, Conjunction, Definition, defined_predicate
 from needful.core.demonstrations import Demonstration
-from needful.core.expressions import Expression
+from needful.core.expressions import Expression, find_kind
+from needful.core.formulas import parse_formula
 from needful.core.model import Vocabulary
 from needful.core.objects import counted
 from needful.core.tasks import Task
@@ -44,6 +45,7 @@ class InventionConfig:
     Attributes:
         keep: the names of predicates that are used besides those of goals. All others are withheld. The
             name `all` keeps all of them.
+        formulas: expressions that the grammar lacks, such as `gap: abs(a.x - b.x) - a.width`.
         scoring_demonstrations: the number of demonstrations that plans are compared with.
         max_nodes: the limit of the search for each plan.
         candidates: the number of proposals that each round considers.
@@ -53,6 +55,7 @@ class InventionConfig:
     """
 
     keep: tuple[str, ...] = ()
+    formulas: tuple[str, ...] = ()
     scoring_demonstrations: int = 12
     max_nodes: int = 5_000
     candidates: int = 60
@@ -61,6 +64,8 @@ class InventionConfig:
     repair_candidates: int = 12
 
     def __post_init__(self) -> None:
+        for text in self.formulas:
+            parse_formula(text)
         for name in ("scoring_demonstrations", "max_nodes", "candidates"):
             if getattr(self, name) < 1:
                 raise InvalidInputError(f"{name} must be at least 1, got {getattr(self, name)}.")
@@ -172,7 +177,7 @@ def invent_predicates(
     config = config or InventionConfig()
     given, known = _withhold(vocabulary, tuple(demonstrations), tasks, config.keep)
     abstractor = DemonstrationAbstractor(known)
-    expressions = enumerate_expressions(known)
+    expressions = enumerate_expressions(known, config.formulas)
     training, scoring = _split(len(known), config.scoring_demonstrations)
     planner = make_planner("paper")
     scorer = Scorer(abstractor, training, scoring, planner, config.max_nodes, deadline, on_progress)
@@ -343,6 +348,7 @@ def _short_name(definition: AnyDefinition) -> str:
     if expression.kind == "feature":
         words.append(expression.features[0][0])
     else:
-        template = _SHORT_KINDS.get(expression.kind, expression.kind)
+        named = find_kind(expression.kind).short_name or expression.kind
+        template = _SHORT_KINDS.get(expression.kind, named)
         words.append(template.format(f=expression.features[0][0], g=expression.features[-1][0]))
     return re.sub(r"[^a-z0-9_]+", "-", "-".join(words).lower())[:40].strip("-")

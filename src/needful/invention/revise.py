@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+import numpy as np
+
 from needful.core.atoms import LiftedAtom, Predicate
 from needful.core.definitions import AnyDefinition, Conjunction, Definition, defined_predicate
 from needful.core.objects import Type
 from needful.core.operators import Operator
-from needful.invention.proposals import Proposal, Use, UseFeatures, between
+from needful.invention.proposals import SLACK, Proposal, Use, UseFeatures, evidence_of, fit_bound
 from needful.invention.search import Scorer
 
 # The true and the false uses of an operator.
@@ -28,8 +30,8 @@ def add_proposal(
     """Return the predicates with a proposal.
 
     If exactly one of them differs only in the bound, its bound is moved. Otherwise, if `operator` is given,
-    the proposal is combined with the predicates that the operator needs for the same objects. Only
-    predicates that change during demonstrations are combined.
+    the proposal is combined with the predicates that the operator needs for the same objects, if there are
+    two objects or more. Only predicates that change during demonstrations are combined.
     """
     new = proposal.definition
     same = [
@@ -40,7 +42,7 @@ def add_proposal(
     ]
     if len(same) == 1:
         return tuple(_replaced(one, {same[0]: new}) for one in predicates)
-    if operator is not None and scorer.abstractor.changes(new):
+    if operator is not None and len(new.arguments) > 1 and scorer.abstractor.changes(new):
         partners = [
             atom
             for atom in sorted(operator.preconditions)
@@ -111,17 +113,27 @@ def refit(predicate: Predicate, operators: Sequence[Operator], uses: Mapping[str
 
 
 def _moved(definition: Definition, true: Sequence[float], false: Sequence[float]) -> Definition:
-    """Return the definition with a bound that includes all true values and excludes false ones."""
+    """Return the definition with a bound that includes all true values and excludes false ones.
+
+    A stricter bound needs evidence. A looser one may only be a little looser, as true values far away show
+    that the predicate is not needed.
+    """
     if not true:
         return definition
     sign = 1.0 if definition.compare == "<=" else -1.0
-    limit = max(sign * value for value in true)
+    signed = sign * np.array(true)
+    limit = float(signed.max())
     beyond = [sign * value for value in false if sign * value > limit]
     bound = sign * definition.bound
-    if beyond and (min(beyond) <= bound or limit > bound):
-        bound = between(limit, min(beyond))
-    elif limit > bound:
-        bound = limit + 0.1 * abs(limit - bound)
+    spread = float(np.ptp(signed[np.isfinite(signed)]))
+    if beyond and limit > bound:
+        bound = fit_bound(signed, min(beyond))
+    elif beyond and min(beyond) <= bound:
+        margin = (min(beyond) - limit) / (max(beyond) - float(signed.min()))
+        if evidence_of(len(true), len(false), len(beyond), margin, 0) > 0:
+            bound = fit_bound(signed, min(beyond))
+    elif bound < limit <= bound + SLACK * spread:
+        bound = limit + SLACK * (limit - bound)
     return Definition(definition.expression, definition.compare, float(sign * bound))
 
 
