@@ -52,8 +52,8 @@ std::shared_ptr<Problem> ground_task(std::vector<Id> predicate_arities, std::vec
                                      std::vector<std::vector<Id>> type_members,
                                      const std::vector<OperatorTuple>& operators, std::vector<Id> initial,
                                      std::vector<Id> goal, double seconds,
-                                     std::int64_t max_operators) {
-    DeadlinePoller deadline(seconds, interrupted);
+                                     std::int64_t max_operators, bool cpu_time) {
+    DeadlinePoller deadline(seconds, interrupted, cpu_time);
     AbstractTask task;
     task.predicate_arities = std::move(predicate_arities);
     task.object_types = std::move(object_types);
@@ -108,9 +108,10 @@ public:
     Search(ProblemPointer problem, std::vector<Failure> failures, std::vector<Id> lifted_costs,
            std::vector<std::pair<Id, Id>> surcharges, const std::vector<Plan>& tried,
            const std::vector<StageTuple>& stages, bool distinct, std::uint64_t seed, const Counters& counters,
-           double seconds) {
+           double seconds, bool cpu_time)
+        : cpu_time_(cpu_time) {
         const Discoveries discoveries{std::move(failures), std::move(lifted_costs), std::move(surcharges)};
-        DeadlinePoller deadline(seconds, interrupted);
+        DeadlinePoller deadline(seconds, interrupted, cpu_time_);
         set_counters(counters);
         run_until_deadline([&] {
             plans_ = start_portfolio(with_discoveries(std::move(problem), discoveries, deadline), make_stages(stages),
@@ -119,7 +120,7 @@ public:
     }
 
     std::optional<Plan> next(const Counters& counters, double seconds, std::int64_t max_nodes) {
-        DeadlinePoller deadline(seconds, interrupted);
+        DeadlinePoller deadline(seconds, interrupted, cpu_time_);
         const Budget budget{deadline, max_nodes < 0 ? unlimited_nodes : max_nodes};
         set_counters(counters);
         Plan plan;
@@ -150,6 +151,7 @@ private:
         raise_if_interrupted();
     }
 
+    bool cpu_time_;
     SearchStatistics statistics_;
     // Null after the deadline expired while a stage was being prepared.
     std::unique_ptr<PlanStream> plans_;
@@ -163,11 +165,16 @@ PYBIND11_MODULE(_engine, module) {
         .def_readonly("goal_reachable", &Problem::goal_reachable)
         .def_property_readonly("operator_count", &Problem::operator_count)
         .def("ground_operator", &ground_operator);
-    module.def("ground", &ground_task);
+    module.def("ground", &ground_task, py::arg("arities"), py::arg("object_types"), py::arg("type_members"),
+               py::arg("operators"), py::arg("initial"), py::arg("goal"), py::arg("seconds"),
+               py::arg("max_operators"), py::arg("cpu_time") = false);
     py::class_<Search>(module, "Search")
         .def(py::init<std::shared_ptr<Problem>, std::vector<Failure>, std::vector<Id>, std::vector<std::pair<Id, Id>>,
                       const std::vector<Plan>&, const std::vector<StageTuple>&, bool, std::uint64_t, const Counters&,
-                      double>())
+                      double, bool>(),
+             py::arg("problem"), py::arg("failures"), py::arg("lifted_costs"), py::arg("surcharges"),
+             py::arg("tried"), py::arg("stages"), py::arg("distinct"), py::arg("seed"), py::arg("spent"),
+             py::arg("seconds"), py::arg("cpu_time") = false)
         .def("next", &Search::next)
         .def_property_readonly("spent", &Search::counters)
         .def_property_readonly("ended", &Search::ended);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <ctime>
 #include <limits>
 
 namespace needful {
@@ -15,14 +16,14 @@ public:
     using InterruptCheck = bool (*)();
 
     // The default never expires. `interrupted` may be null; if it returns true, the deadline has passed.
+    // With `cpu_time`, the seconds are those in which the calling thread runs, not those on the wall clock.
     explicit DeadlinePoller(double seconds = std::numeric_limits<double>::infinity(),
-                            InterruptCheck interrupted = nullptr)
-        : interrupted_(interrupted) {
-        const auto now = Clock::now();
-        next_interrupt_check_ = now + interrupt_check_interval;
+                            InterruptCheck interrupted = nullptr, bool cpu_time = false)
+        : cpu_time_(cpu_time), interrupted_(interrupted) {
+        next_interrupt_check_ = Clock::now() + interrupt_check_interval;
         // More seconds than this could overflow the clock.
         if (seconds < 1e9)
-            end_ = now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+            end_ = now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
     }
 
     // Copies would count their work separately.
@@ -31,12 +32,12 @@ public:
 
     // Reads the clock.
     bool expired() {
-        const auto now = Clock::now();
-        if (interrupted_ && now >= next_interrupt_check_) {
-            next_interrupt_check_ = now + interrupt_check_interval;
+        const auto wall_clock = Clock::now();
+        if (interrupted_ && wall_clock >= next_interrupt_check_) {
+            next_interrupt_check_ = wall_clock + interrupt_check_interval;
             was_interrupted_ = was_interrupted_ || interrupted_();
         }
-        return was_interrupted_ || now >= end_;
+        return was_interrupted_ || (cpu_time_ ? now() : wall_clock) >= end_;
     }
 
     // Reads the clock. Throws `DeadlineExpired`.
@@ -58,6 +59,18 @@ private:
     static constexpr std::chrono::milliseconds interrupt_check_interval{50};
     static constexpr std::size_t check_interval = 4096;
 
+    // The clock of the deadline. Systems without a clock per thread use the wall clock.
+    Clock::time_point now() const {
+#ifdef CLOCK_THREAD_CPUTIME_ID
+        timespec time;
+        if (cpu_time_ && clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0)
+            return Clock::time_point(std::chrono::duration_cast<Clock::duration>(
+                std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec)));
+#endif
+        return Clock::now();
+    }
+
+    bool cpu_time_;
     std::size_t work_since_check_ = 0;
     Clock::time_point end_ = Clock::time_point::max();
     InterruptCheck interrupted_;

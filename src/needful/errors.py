@@ -4,7 +4,8 @@
     ├── InvalidInputError          an argument, option or file cannot be used
     │   ├── UnknownNameError       a name is not among the known names; suggests the nearest
     │   ├── NotProvidedError       an environment does not provide an optional method
-    │   ├── MissingExtraError      an optional dependency is not installed; also a ModuleNotFoundError
+    │   ├── MissingPackageError    a package is not installed; also a ModuleNotFoundError
+    │   │   └── MissingExtraError  it belongs to a group of optional dependencies
     │   ├── DemonstrationError     a demonstration or a file of demonstrations is invalid
     │   ├── ModelError             a model directory is incomplete or corrupt
     │   ├── ResultsError           a results file is missing, damaged or has another version
@@ -20,6 +21,7 @@ Expected failures of planning are values (`PlanningResult.outcome`), not errors.
 from __future__ import annotations
 
 import difflib
+import operator
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -53,7 +55,14 @@ class NotProvidedError(InvalidInputError):
     """An environment does not provide an optional method, such as `oracle_model`."""
 
 
-class MissingExtraError(InvalidInputError, ModuleNotFoundError):
+class MissingPackageError(InvalidInputError, ModuleNotFoundError):
+    """A package is not installed that `feature`, a part of `needful`, needs; `remedy` ends the message."""
+
+    def __init__(self, feature: str, package: str, remedy: str) -> None:
+        super().__init__(f"{feature} needs {package}, which is not installed. {remedy}.")
+
+
+class MissingExtraError(MissingPackageError):
     """A package is not installed that belongs to an extra, a group of optional dependencies.
 
     `feature` is the part of `needful` that needs the package. `alternative` describes how to do without it,
@@ -61,10 +70,7 @@ class MissingExtraError(InvalidInputError, ModuleNotFoundError):
     """
 
     def __init__(self, feature: str, package: str, extra: str, alternative: str = "") -> None:
-        super().__init__(
-            f"{feature} needs {package}, which is not installed. "
-            f"Install it: {install_command(extra)}{alternative}."
-        )
+        super().__init__(feature, package, f"Install it: {install_command(extra)}{alternative}")
 
 
 class DemonstrationError(InvalidInputError):
@@ -111,11 +117,17 @@ class PlannerError(NeedfulError):
     """An external planner is not installed, failed, or printed invalid output."""
 
 
-def check_at_least_one(**settings: int | None) -> None:
-    """Raise `InvalidInputError` if a setting is below 1; None means that a setting is not used."""
+def check_at_least(minimum: int, **settings: int | None) -> None:
+    """Raise `InvalidInputError` if a setting is no integer or too small; None means it is not used."""
     for name, value in settings.items():
-        if value is not None and value < 1:
-            raise InvalidInputError(f"{name} must be at least 1, got {value}.")
+        if value is None:
+            continue
+        try:
+            number = operator.index(value)
+        except TypeError:
+            raise InvalidInputError(f"{name} must be an integer, got {value!r}.") from None
+        if number < minimum:
+            raise InvalidInputError(f"{name} must be at least {minimum}, got {number}.")
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:

@@ -130,9 +130,18 @@ def test_flags_of_a_domain_are_discrete() -> None:
 
 
 def test_invalid_settings() -> None:
-    with pytest.raises(InvalidInputError, match=r"skill_failures must be between 0 and 1, got 1\.5"):
+    with pytest.raises(
+        InvalidInputError, match=r"skill_failures must be a number between 0 and 1, got 1\.5"
+    ):
         Disturbances(skill_failures=1.5)
     with pytest.raises(InvalidInputError, match="needs the ranges of features"):
         SimulatedWorld(TOY, STATE, Disturbances(observation_noise=0.1))
     assert not Disturbances()
     assert Disturbances(parameter_noise=0.1)
+
+
+def test_rates_must_be_numbers() -> None:
+    with pytest.raises(
+        InvalidInputError, match=r"skill_failures must be a number between 0 and 1, got '0.1'"
+    ):
+        Disturbances(skill_failures="0.1")  # type: ignore[arg-type]

@@ -414,5 +414,19 @@ def test_results_depend_on_the_seed_only() -> None:
 def test_invalid_settings() -> None:
     with pytest.raises(InvalidInputError, match="readings must be at least 1, got 0"):
         AgentConfig(readings=0)
-    with pytest.raises(InvalidInputError, match="max_replans cannot be negative, got -1"):
+    with pytest.raises(InvalidInputError, match="max_replans must be at least 0, got -1"):
         AgentConfig(max_replans=-1)
+    with pytest.raises(InvalidInputError, match="readings must be an integer, got '30'"):
+        AgentConfig(readings="30")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match=r"max_misses must be an integer, got 2\.5"):
+        AgentConfig(max_misses=2.5)  # type: ignore[arg-type]
+
+
+def test_readings_with_different_objects_are_refused() -> None:
+    class BlinkingWorld(ScriptedWorld):
+        def observe(self) -> State:
+            state = super().observe()
+            return state if self.readings % 2 else State({obj: state[obj] for obj in state if obj != BALL})
+
+    with pytest.raises(InvalidInputError, match=r"different objects: ball0.*last known features"):
+        AGENT.run(TASK, BlinkingWorld(TASK.initial_state))

@@ -17,6 +17,7 @@ from needful.core.state import State
 from needful.core.tasks import Task
 from needful.errors import InvalidInputError
 from needful.planning.budget import Budget
+from needful.planning.failed_draws import MAX_REJECTIONS
 from needful.planning.refinement import MAX_DRAWS_PER_TRY, Refinement, RefinementLimits, refine
 
 MOVE, GRASP, DROP, LID = toy_world.OPERATORS
@@ -426,3 +427,26 @@ def test_time_runs_out_among_draws_that_cannot_start() -> None:
     found = run(sampler, plan=plan, limits=limits)
     assert failure_of(found).outcome is Outcome.TIMEOUT
     assert sampler.drawn == found.samples == 7
+
+
+def test_a_failure_lists_the_draws_of_its_step() -> None:
+    sampler = ScriptedSampler([1.5, 1.7, 1.9])
+    failure = failure_of(run(sampler, limits=RefinementLimits(3, 100, Budget.unlimited())))
+    assert failure.step == 0
+    assert [draw.parameters for draw in failure.draws] == [(1.5,), (1.7,), (1.9,)]
+    for draw in failure.draws:
+        assert (draw.outcome, draw.missing) == (Outcome.SUBGOAL_MISSED, failure.missing)
+        assert draw.state is not None
+    assert failure.best_draw is failure.draws[0]
+
+
+def test_rejected_draws_are_listed_up_to_a_limit() -> None:
+    far = replace(toy_world.MOVE_TO, initiable=lambda state, objects, parameters: False)
+    task = toy_world.task()
+    move, *rest = plan_for(task)
+    plan = (replace(move.operator, controller=far).ground(move.objects), *rest)
+    failure = failure_of(run(toy_world.UniformSampler(1.0, 2.0), task, plan=plan))
+    assert failure.outcome is Outcome.NOT_INITIABLE
+    assert len(failure.draws) == MAX_REJECTIONS
+    assert {draw.outcome for draw in failure.draws} == {Outcome.NOT_INITIABLE}
+    assert failure.best_draw is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 import toy_world
 from needful.core.model import ConstantSampler
-from needful.core.plans import Outcome, PlanningResult
+from needful.core.plans import Draw, Outcome, PlanningResult
 from needful.errors import ResultsError
 from needful.planning.bilevel import PlanningConfig, plan
 from needful.storage.plans import (
@@ -78,7 +79,11 @@ def test_the_record_of_a_failed_task() -> None:
         "subgoal_missed",
         (toy_world.HOLDING(ROBOT, BALL),),
         "After Grasp(robot, ball0) these subgoal atoms did not hold: Holding(robot, ball0).",
+        (Draw((), Outcome.SUBGOAL_MISSED, (toy_world.HOLDING(ROBOT, BALL),), state=FAILED.states[1]),),
+        FAILED.holding[1],
     )
+    assert FAILED.cause is not None
+    assert FAILED.cause.cause.startswith("Step 2, Grasp(robot, ball0), ran but never made Holding(robot")
     grasp = PlanStep("Grasp", (ROBOT, BALL))
     assert FAILED.suspects == (RecordedSuspect(grasp, (toy_world.HOLDING(ROBOT, BALL),), 1),)
     assert SOLVED.suspects == ()
@@ -106,6 +111,26 @@ def test_later_states_hold_only_changed_objects(tmp_path: Path) -> None:
         ["ball0"],
         ["ball0"],
     ]
+
+
+def test_draws_can_be_read_again(tmp_path: Path) -> None:
+    moved = FAILED.states[1].replace({BALL: {"x": 3.5}})
+    draws = (
+        Draw((0.5,), Outcome.NOT_INITIABLE),
+        Draw((0.25,), Outcome.CONTROLLER_FAILED, reason="It </script> slipped."),
+        Draw((0.75,), Outcome.SUBGOAL_MISSED, (toy_world.HOLDING(ROBOT, BALL),), state=moved),
+    )
+    assert FAILED.end is not None
+    failed = replace(FAILED, end=replace(FAILED.end, draws=draws))
+    path = write(tmp_path / "plans", failed)
+    assert read_plans(path) == (failed,)
+    assert lines_of(path)[1]["end"]["draws"][2]["state"] == {"ball0": [3.5, 0.0, 0.0]}
+    older = lines_of(path)
+    del older[1]["end"]["draws"], older[1]["end"]["holding"], older[1]["cause"]
+    path.write_bytes(gzip.compress("".join(json.dumps(line) + "\n" for line in older).encode()))
+    (read,) = read_plans(path)
+    assert read.end is not None
+    assert (read.end.draws, read.end.best_draw, read.cause) == ((), None, None)
 
 
 def test_the_same_plans_give_the_same_bytes(tmp_path: Path) -> None:

@@ -44,6 +44,15 @@ NECESSARY = necessary_approach(
     "necessary", "operators that predict only necessary changes", OperatorLearningConfig()
 )
 
+# The learner of the paper: types as in the demonstrations, quantified deletes of whole predicates.
+PAPER_CONFIG = replace(
+    AS_IN_PAPER,
+    generalise=whole_typed_predicate,
+    reduce=reduce_complexity,
+    repair=keep_atoms,
+    escape=stay_where_stuck,
+)
+
 BILEVEL_APPROACHES: Mapping[str, BilevelApproach] = MappingProxyType(
     {
         approach.name: approach
@@ -52,18 +61,17 @@ BILEVEL_APPROACHES: Mapping[str, BilevelApproach] = MappingProxyType(
             necessary_approach(
                 "necessary-paper",
                 "the same with types as seen and quantified deletes of whole predicates, as in the paper",
-                replace(
-                    AS_IN_PAPER,
-                    generalise=whole_typed_predicate,
-                    reduce=reduce_complexity,
-                    repair=keep_atoms,
-                    escape=stay_where_stuck,
-                ),
+                PAPER_CONFIG,
             ),
             necessary_approach(
                 "necessary-no-complexity",
                 "the same as `necessary`, without deleting or merging operators",
                 replace(AS_IN_PAPER, reduce=keep_all_operators),
+            ),
+            necessary_approach(
+                "necessary-paper-no-complexity",
+                "the same as `necessary-paper`, without deleting operators",
+                replace(PAPER_CONFIG, reduce=keep_all_operators),
             ),
             BilevelApproach(
                 "ci", "cluster and intersect: one operator per set of effects", cluster_and_intersect

@@ -120,9 +120,12 @@ class PolicySolver:
         """The vocabulary of the policy."""
         return self.policy.vocabulary
 
+    def _budget(self) -> Budget:
+        return Budget.seconds(self.config.timeout, clock=self.config.clock)
+
     def solve(self, task: Task, seed: int) -> PlanningResult:
         """Solve a task: execute the actions that the policy chooses, from the task's initial state on."""
-        limits = RolloutLimits(self.config.action_limit, Budget.seconds(self.config.timeout).expired)
+        limits = RolloutLimits(self.config.action_limit, self._budget().expired)
         return self.kind.roll_out(self.policy, task, self.execute, limits, rng_for(seed, "policy"))
 
     def act(self, task: Task, world: World, seed: int) -> AgentResult:
@@ -132,7 +135,7 @@ class PolicySolver:
                 f"{self.approach!r} only plans, so it cannot act closed loop. Use open-loop execution, "
                 "or the learner 'gnn-model-free'."
             )
-        limits = RolloutLimits(self.config.action_limit, Budget.seconds(self.config.timeout).expired)
+        limits = RolloutLimits(self.config.action_limit, self._budget().expired)
         start, observed = time.monotonic(), Task(world.observe(), task.goal)
         result = follow(
             self.policy, observed, lambda state, action: world.act(action), limits, rng_for(seed, "policy")

@@ -8,7 +8,9 @@ import sys
 from importlib.metadata import version
 from typing import Annotated
 
+import click
 import typer
+from typer.core import TyperCommand
 
 from needful.cli import console
 from needful.cli.collect import collect
@@ -23,6 +25,15 @@ from needful.cli.report import report
 from needful.cli.reproduce import reproduce
 from needful.cli.run import run_domain
 from needful.storage.outputs import disk_is_full
+
+
+class Verb(TyperCommand):
+    """A verb that keeps its arguments as they were given, for `console.given_command`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments and keep a copy of them in the context."""
+        ctx.meta[console.ARGUMENTS] = tuple(args)
+        return super().parse_args(ctx, args)
 
 
 def build_app() -> typer.Typer:
@@ -49,7 +60,7 @@ def build_app() -> typer.Typer:
         ("new-env", new_env, "needful new-env my_domain"),
         ("check-env", check_env, "needful check-env my_domain/my_domain.py:MyDomain"),
     ):
-        app.command(name, epilog=f"Example: {example}")(verb)
+        app.command(name, cls=Verb, epilog=f"Example: {example}")(verb)
     return app
 
 

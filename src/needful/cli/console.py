@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,12 +19,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from needful.core.plans import Outcome, PlanningResult
 from needful.demos.collect import CollectedDemonstrations
 from needful.errors import NeedfulError, OutputExistsError, UnknownNameError
+from needful.evaluation.run_description import command_text
 
 FAILED = 1
 WRONG_USAGE = 2
 INTERRUPTED = 130
 # A description of a plan lists at most this many suspected operators.
 MAX_SUSPECTS = 10
+
+# The key of a verb's arguments in `typer.Context.meta`.
+ARGUMENTS = "needful.arguments"
 
 P = ParamSpec("P")
 
@@ -54,6 +59,32 @@ def reporting_errors(verb: Callable[P, None]) -> Callable[P, None]:
 
 def _notes(error: BaseException) -> Sequence[str]:
     return getattr(error, "__notes__", ())
+
+
+def given_command(context: typer.Context) -> str:
+    """Return the command of a verb as it was given, for run.json."""
+    return command_text(f"needful {context.info_name}", context.meta.get(ARGUMENTS, ()))
+
+
+def is_given(context: typer.Context, option: str) -> bool:
+    """Return whether the user gave an option; otherwise its value is the default."""
+    source = context.get_parameter_source(option)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def good(text: str) -> str:
+    """Return a text in green, for success."""
+    return _coloured(text, typer.colors.GREEN)
+
+
+def bad(text: str) -> str:
+    """Return a text in red, for failures and errors."""
+    return _coloured(text, typer.colors.RED)
+
+
+def _coloured(text: str, colour: str) -> str:
+    # `typer.echo` removes colours if the output is no terminal.
+    return text if os.environ.get("NO_COLOR") else typer.style(text, fg=colour)
 
 
 def check_paths_disjoint(source: Path, out: Path, option: str = "--out") -> None:

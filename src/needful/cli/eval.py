@@ -15,12 +15,14 @@ from needful.cli.environments import chosen_environment
 from needful.evaluation.execution import OPEN_LOOP, execution_summary
 from needful.evaluation.pipeline import make_solve, solve_tasks
 from needful.evaluation.records import evaluation_summary, run_identity
+from needful.evaluation.run_description import settings_as_json
 from needful.evaluation.run_folder import RunFolder
 from needful.planning.planners import DEFAULT_PLANNER
 
 
 @console.reporting_errors
 def evaluate_model(
+    context: typer.Context,
     model: options.ModelPath,
     domain: options.Domain,
     tasks: options.Tasks = 50,
@@ -49,12 +51,18 @@ def evaluate_model(
     with chosen_environment(domain) as environment, console.progress_bars() as progress:
         planning = planning.with_horizon(environment.horizon)
         solver = load_solver(model, environment, planning)
-        settings = (planning, model_digest(model), *((execution,) if execution else ()))
+        digest = model_digest(model)
+        settings = (planning, digest, *((execution,) if execution else ()))
         identity = run_identity(environment.name, solver.approach, seed, *settings)
         solve = make_solve(solver, environment, execution, planning.horizon)
         if out is not None:
             console.check_paths_disjoint(model_directory(model), out)
-        with nullcontext() if out is None else RunFolder.replacing(out, force) as folder:
+        command = console.given_command(context)
+        with nullcontext() if out is None else RunFolder.replacing(out, force, command) as folder:
+            if folder is not None:
+                named = {"domain": environment.name, "learner": solver.approach, "model": digest}
+                limits = {"tasks": tasks, "seed": seed, "planning": planning, "execution": execution}
+                folder.begin(settings_as_json(**named, **limits))
             evaluation = solve_tasks(
                 solve, environment, tasks, planning.horizon, identity, folder, progress, solver.vocabulary
             )

@@ -88,13 +88,12 @@ def execution_config(
     return ExecutionConfig(execute == CLOSED_LOOP, disturbances)
 
 
-Domain: TypeAlias = Annotated[
-    str,
-    typer.Argument(
-        metavar="DOMAIN",
-        help="Domain name (see `needful envs`), or MODULE:CLASS of your environment; its code is run.",
-    ),
-]
+_DOMAIN = typer.Argument(
+    metavar="DOMAIN",
+    help="Domain name (see `needful envs`), or MODULE:CLASS of your environment; its code is run.",
+)
+Domain: TypeAlias = Annotated[str, _DOMAIN]
+OptionalDomain: TypeAlias = Annotated[str | None, _DOMAIN]
 ModelPath: TypeAlias = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Model directory, or run folder that contains one.")
 ]

@@ -17,6 +17,7 @@ from needful.envs.contract import Environment
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.reports.page.page import make_report
 from needful.reports.page.recorded_run import RecordedRun, read_run
+from needful.reports.page.task_films import FilmLimits
 from needful.storage.outputs import PAGE, check_output_file, write_text
 
 
@@ -45,7 +46,7 @@ def report(
 ) -> None:
     """Write an HTML page about runs: the learned operators with explanations, and a film of each task."""
     check_output_file(out, PAGE, force)
-    recorded = [read_run(run) for folder in runs for run in _runs_in(folder)]
+    recorded = [read_run(run) for folder in runs for run in runs_in(folder)]
     with console.progress_bars() as progress, ExitStack() as stack:
         progress.stage("Writing the report")
         custom = None if environment is None else _custom_environment(environment, recorded, stack)
@@ -56,7 +57,7 @@ def report(
         console.print_result(f"Wrote {out}.")
 
 
-def _runs_in(folder: Path) -> list[Path]:
+def runs_in(folder: Path) -> list[Path]:
     """Return the folder itself if it is a run folder, otherwise the finished run folders inside it."""
     if (folder / "records.jsonl").exists():
         return [folder]
@@ -64,8 +65,13 @@ def _runs_in(folder: Path) -> list[Path]:
     return inner or [folder]
 
 
-def write_page(runs: Sequence[RecordedRun], out: Path, custom: Environment | None = None) -> None:
-    """Write an HTML page about runs to the file `out`.
+def write_page(
+    runs: Sequence[RecordedRun],
+    out: Path,
+    custom: Environment | None = None,
+    limits: FilmLimits | None = None,
+) -> None:
+    """Write an HTML page about runs to the file `out`; `limits` bounds the number of pictures.
 
     `custom` is the user's environment, if any; it draws the states of runs in its domain. The states of all
     other runs are drawn by the package's environments.
@@ -81,7 +87,7 @@ def write_page(runs: Sequence[RecordedRun], out: Path, custom: Environment | Non
                 f"{error} If it is your environment, add --environment MODULE:CLASS."
             ) from None
 
-    write_text(out, make_report(runs, find))
+    write_text(out, make_report(runs, find, limits))
 
 
 def _custom_environment(reference: str, runs: Sequence[RecordedRun], stack: ExitStack) -> Environment:

@@ -212,6 +212,8 @@ def reproduce(
         planner,
         samples_per_step,
         horizon,
+        cpu_time,
+        preset or "",
     )
     requested = RequestedOutputs.of(table or (), figure or ())
     wanted = _jobs(requested, settings)

@@ -12,6 +12,7 @@ import typer
 
 from needful.cli import console, options
 from needful.cli.environments import chosen_environment, demonstrations_for
+from needful.cli.repeat import repeat_runs
 from needful.cli.report import write_page
 from needful.envs.contract import Environment
 from needful.errors import UnknownNameError
@@ -22,6 +23,7 @@ from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.paper.presets import PAPER, paper_preset
 from needful.planning.planners import DEFAULT_PLANNER
 from needful.reports.page.recorded_run import read_run
+from needful.reports.page.task_films import RUN_FILMS
 from needful.storage.outputs import write_bytes
 
 PAGE_FILE = "report.html"
@@ -64,6 +66,14 @@ Preset: TypeAlias = Annotated[
         help="Use the settings of the paper's experiments. Options that you give take precedence.",
     ),
 ]
+Repeat: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--repeat",
+        metavar="RUNS",
+        help="Make recorded runs again with their settings, and report whether the results are identical.",
+    ),
+]
 Out: TypeAlias = Annotated[
     Path | None, typer.Option("--out", help="Folder to write; by default a new one below runs/.")
 ]
@@ -95,7 +105,7 @@ PLANNING_FIELDS = {
 @console.reporting_errors
 def run_domain(
     context: typer.Context,
-    domain: options.Domain,
+    domain: options.OptionalDomain = None,
     preset: Preset = None,
     learner: options.LearnerName = "necessary",
     demos: Demos = None,
@@ -118,37 +128,27 @@ def run_domain(
     skill_failures: options.SkillFailures = 0.0,
     observation_noise: options.ObservationNoise = 0.0,
     parameter_noise: options.ParameterNoise = 0.0,
+    repeat: Repeat = None,
     out: Out = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Collect demonstrations, learn a model, print it, and solve unseen tasks with it."""
-    planning = options.planning_config(timeout, abstract_plans, planner, samples_per_step, horizon)
-    config = RunConfig(
-        learner,
-        _demo_count(demos, demonstrations),
-        tasks,
-        seed,
-        planning,
-        experiments=ExperimentConfig() if experiments else None,
-        oracle_samplers=options.enum_member(SamplerSource, "kind of samplers", samplers)
-        is SamplerSource.ORACLE,
-        learning_timeout=learning_timeout,
-        validation_folds=options.VALIDATION_FOLDS,
-        execution=options.execution_config(execute, skill_failures, observation_noise, parameter_noise),
-        invention=options.invention_config(invent, keep, formula or (), no_simulator),
-    )
-    if preset is not None:
-        config = _with_preset(preset, domain, config, context)
+    if repeat is not None:
+        repeat_runs(context, repeat, domain, out, _config)
+        return
+    if domain is None:
+        raise typer.BadParameter("name a domain (see `needful envs`).", param_hint="DOMAIN")
+    config = _config(context, domain)
     with chosen_environment(domain) as environment, console.progress_bars() as progress:
-        path = out or _new_folder(f"{environment.name}-{config.learner}-seed{seed}")
+        path = out or _new_folder(f"{environment.name}-{config.learner}-seed{config.seed}")
         recorded = None if demonstrations is None else demonstrations_for(environment, demonstrations)
-        with RunFolder.replacing(path, force) as folder:
+        with RunFolder.replacing(path, force, console.given_command(context)) as folder:
             result = run(environment, config, folder, progress, recorded)
             progress.stage("Drawing")
             picture = draw_example(environment, result.evaluation, folder)
             progress.stage("Writing the report")
-            write_page([read_run(folder.path)], folder.path / PAGE_FILE, environment)
+            write_page([read_run(folder.path)], folder.path / PAGE_FILE, environment, RUN_FILMS)
     _print_warnings(result)
     if as_json:
         console.print_json({**result.summary, "out": str(path)})
@@ -156,10 +156,36 @@ def run_domain(
         _describe(result, domain, path, picture, demonstrations)
     if result.learned is None:
         console.print_stderr(
-            f"error: Learning exceeded its time limit of {learning_timeout:g} s. "
+            f"error: Learning exceeded its time limit of {config.learning_timeout:g} s. "
             "Increase --learning-timeout."
         )
         raise typer.Exit(console.FAILED)
+
+
+def _config(context: typer.Context, domain: str) -> RunConfig:
+    """Return the settings of the run that the options in `context` ask for."""
+    given = context.params
+    planning = [
+        given[name] for name in ("timeout", "abstract_plans", "planner", "samples_per_step", "horizon")
+    ]
+    samplers = options.enum_member(SamplerSource, "kind of samplers", given["samplers"])
+    world = ("execute", "skill_failures", "observation_noise", "parameter_noise")
+    config = RunConfig(
+        given["learner"],
+        _demo_count(given["demos"], given["demonstrations"]),
+        given["tasks"],
+        given["seed"],
+        options.planning_config(*planning),
+        experiments=ExperimentConfig() if given["experiments"] else None,
+        oracle_samplers=samplers is SamplerSource.ORACLE,
+        learning_timeout=given["learning_timeout"],
+        validation_folds=options.VALIDATION_FOLDS,
+        execution=options.execution_config(*(given[name] for name in world)),
+        invention=options.invention_config(
+            given["invent"], given["keep"], given["formula"] or (), given["no_simulator"]
+        ),
+    )
+    return config if given["preset"] is None else _with_preset(given["preset"], domain, config, context)
 
 
 def _print_warnings(result: RunResult) -> None:
@@ -173,24 +199,22 @@ def _with_preset(preset: str, domain: str, config: RunConfig, context: typer.Con
     """Return the settings of a preset, changed by the options that the user gave; `config` has these."""
     if preset != PAPER:
         raise UnknownNameError("preset", preset, [PAPER])
-    if _is_given(context, "demonstrations"):
+    if console.is_given(context, "demonstrations"):
         raise typer.BadParameter(
             "collects demonstrations, but --demonstrations gives recorded ones. Leave one of them out.",
             param_hint="--preset",
         )
-    run = {name: getattr(config, name) for option, name in RUN_FIELDS.items() if _is_given(context, option)}
+    run = {
+        name: getattr(config, name)
+        for option, name in RUN_FIELDS.items()
+        if console.is_given(context, option)
+    }
     planning = {
         name: getattr(config.planning, name)
         for option, name in PLANNING_FIELDS.items()
-        if _is_given(context, option)
+        if console.is_given(context, option)
     }
     return paper_preset(domain, **run, **planning, validation_folds=config.validation_folds)
-
-
-def _is_given(context: typer.Context, option: str) -> bool:
-    """Return whether the user gave an option; otherwise its value is the default."""
-    source = context.get_parameter_source(option)
-    return source is not None and source.name == "COMMANDLINE"
 
 
 def _demo_count(demos: int | None, recorded: Path | None) -> int:

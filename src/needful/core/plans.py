@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from typing import TypeAlias
 
 from needful.core.atoms import AbstractState, GroundAtom
-from needful.core.controllers import GroundController
+from needful.core.controllers import GroundController, Parameters
 from needful.core.objects import counted, short_repr
 from needful.core.operators import GroundOperator
 from needful.core.state import State
@@ -47,6 +47,34 @@ class Outcome(Enum):
     NOT_LEARNED = "not_learned"
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Draw:
+    """Parameters that were tried for a step, and why they failed.
+
+    Attributes:
+        parameters: the parameters of the controller; empty if it has none.
+        outcome: the kind of failure; `SUBGOAL_MISSED` if the controller ran and atoms did not hold.
+        missing: the subgoal atoms that did not hold afterwards.
+        reason: the reason in words; empty if it is unknown.
+        state: the state in which the controller ended; None if it did not run.
+    """
+
+    parameters: Parameters
+    outcome: Outcome
+    missing: tuple[GroundAtom, ...] = ()
+    reason: str = ""
+    state: State | None = None
+
+    def __repr__(self) -> str:
+        return short_repr(self, str(self.parameters), self.outcome.value)
+
+
+def best_draw(draws: Sequence[Draw]) -> Draw | None:
+    """Return the first of the draws that missed the fewest atoms; None if the controller never ran."""
+    ran = [draw for draw in draws if draw.state is not None]
+    return min(ran, key=lambda draw: len(draw.missing), default=None)
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Where and why the deepest attempt to solve a task (the one with the most progress) failed.
@@ -58,6 +86,8 @@ class Failure:
         missing: the subgoal atoms that did not hold after the step. Empty if the step failed because a
             negative precondition of the next step held; `detail` then names the atom.
         detail: an explanation for the user.
+        draws: all parameters that were tried for the step in the state before it; of those with which the
+            controller could not start, only the first ones.
     """
 
     step: int
@@ -65,10 +95,16 @@ class Failure:
     outcome: Outcome
     missing: tuple[GroundAtom, ...] = ()
     detail: str = ""
+    draws: tuple[Draw, ...] = ()
 
     def __repr__(self) -> str:
         missing = counted(self.missing, "missing atom")
         return short_repr(self, f"step {self.step}", self.outcome.value, missing, repr(self.detail))
+
+    @property
+    def best_draw(self) -> Draw | None:
+        """The draw that missed the fewest atoms; None if the controller never ran."""
+        return best_draw(self.draws)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -154,6 +190,19 @@ class PlanningResult:
     def steps(self) -> tuple[GroundOperator | GroundController, ...]:
         """The steps of the abstract plan, or the actions if a policy acted."""
         return self.abstract_plan or self.actions
+
+    def with_missed_step(self) -> PlanningResult:
+        """Return this result extended by the best try of the failed step, to show where it ended.
+
+        The result does not change if the task was solved or if the controller of the failed step never ran.
+        """
+        failure = self.failure
+        best = None if failure is None else failure.best_draw
+        if failure is None or failure.operator is None or best is None or best.state is None:
+            return self
+        controller, objects = failure.operator.operator.controller, failure.operator.controller_objects
+        action = GroundController(controller, objects, best.parameters)
+        return replace(self, actions=(*self.actions, action), states=(*self.states, best.state))
 
     def expected_atoms(self, goal: AbstractState) -> tuple[AbstractState, ...]:
         """Return the subgoals: the atoms that had to hold before the plan and after each step.

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from needful.envs.contract import Environment
 from needful.envs.findings import Findings
-from needful.errors import UnknownNameError, importing_extra
+from needful.errors import MissingPackageError, UnknownNameError, importing_extra
 
 ATTRIBUTES = "class attributes"
 SET_ATTRIBUTES = (
@@ -122,9 +122,58 @@ CATALOGUE: Mapping[str, CatalogueEntry] = MappingProxyType(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class KinderEntry:
+    """An environment of KinDER, of which each size is a domain.
+
+    Attributes:
+        module: the module that defines the class.
+        class_name: the name of the class; its constructor takes the size.
+        letter: the letter before the size in the name of the domain.
+        sizes: the sizes that KinDER registers.
+        description: one line of text.
+    """
+
+    module: str
+    class_name: str
+    letter: str
+    sizes: tuple[int, ...]
+    description: str
+
+
+KINDER: Mapping[str, KinderEntry] = MappingProxyType(
+    {
+        "kinder/Motion2D": KinderEntry(
+            "needful.envs.kinder.motion2d",
+            "Motion2D",
+            "p",
+            (0, 1, 2, 3, 4, 5),
+            "A robot drives through narrow passages to a region.",
+        ),
+        "kinder/StickButton2D": KinderEntry(
+            "needful.envs.kinder.stick_button",
+            "StickButton2D",
+            "b",
+            (1, 2, 3, 5, 10),
+            "A robot presses buttons on the floor and, with a stick, on a table.",
+        ),
+    }
+)
+KINDER_INSTALL = "Install it with `make kinder`, or with the two commands in docs/kinder.md"
+
+
 def environment_names() -> tuple[str, ...]:
     """Return the names of all domains, sorted."""
-    return tuple(sorted(CATALOGUE))
+    return tuple(sorted((*CATALOGUE, *_kinder_domains())))
+
+
+def _kinder_domains() -> dict[str, tuple[KinderEntry, int]]:
+    """Return the entry and the size of each domain of KinDER, such as `kinder/StickButton2D-b5`."""
+    return {
+        f"{name}-{entry.letter}{size}": (entry, size)
+        for name, entry in KINDER.items()
+        for size in entry.sizes
+    }
 
 
 def make_environment(name: str) -> Environment:
@@ -133,12 +182,27 @@ def make_environment(name: str) -> Environment:
     Raises `UnknownNameError` for an unknown name, and `MissingExtraError` if optional dependencies of the
     domain are not installed.
     """
+    kinder = _kinder_domains()
+    if name in kinder:
+        return _make_kinder_environment(name, *kinder[name])
     if name not in CATALOGUE:
-        raise UnknownNameError("domain", name, CATALOGUE)
+        raise UnknownNameError("domain", name, environment_names())
     entry = CATALOGUE[name]
     with importing_extra(entry.extra, f"The domain {name!r}") if entry.extra else nullcontext():
         module = import_module(entry.module)
     environment: Environment = getattr(module, entry.class_name)()
+    return environment
+
+
+def _make_kinder_environment(name: str, entry: KinderEntry, size: int) -> Environment:
+    try:
+        module = import_module(entry.module)
+    except ModuleNotFoundError as error:
+        package = str(error.name).split(".")[0]
+        if package == "needful":
+            raise
+        raise MissingPackageError(f"The domain {name!r}", package, KINDER_INSTALL) from error
+    environment: Environment = getattr(module, entry.class_name)(size)
     return environment
 
 

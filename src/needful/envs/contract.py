@@ -149,6 +149,14 @@ class Environment(ABC):
             return Execution(state, steps=0, failure=failure.reason, offending=failure.offending)
         return Execution(after, steps)
 
+    def confirms(self, task: Task, actions: Sequence[GroundController]) -> bool:
+        """Return whether a plan that solves a task in simulation also solves it in the original environment.
+
+        By default True. Override it if `simulate` is a model of another environment that decides whether a
+        task is solved. Evaluation counts a plan as solved only if it is confirmed.
+        """
+        return True
+
     def tasks(self, split: Split | str, count: int, seed: int) -> tuple[Task, ...]:
         """Return the first `count` tasks of a split; task number k depends on the seed and k only."""
         split = Split.from_name(split)

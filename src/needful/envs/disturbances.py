@@ -56,8 +56,8 @@ class Disturbances:
     def __post_init__(self) -> None:
         for one in fields(self):
             value = getattr(self, one.name)
-            if not 0.0 <= value <= 1.0:
-                raise InvalidInputError(f"{one.name} must be between 0 and 1, got {value}.")
+            if not (isinstance(value, int | float) and 0.0 <= value <= 1.0):
+                raise InvalidInputError(f"{one.name} must be a number between 0 and 1, got {value!r}.")
 
     def __bool__(self) -> bool:
         return self != Disturbances()

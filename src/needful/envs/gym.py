@@ -20,7 +20,7 @@ from needful.core.tasks import Task
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment, Split
 from needful.envs.gym_encoding import Action, GymEncoding, Observation
-from needful.errors import InvalidInputError, UnknownNameError, check_at_least_one, importing_extra
+from needful.errors import InvalidInputError, UnknownNameError, check_at_least, importing_extra
 
 with importing_extra("gym", "The Gymnasium view"):
     import gymnasium
@@ -69,7 +69,7 @@ class GymView(gymnasium.Env[Observation, Action]):
         render_mode: str | None = None,
     ) -> None:
         _check_render_mode(render_mode)
-        check_at_least_one(horizon=horizon, max_objects=max_objects, max_goal_atoms=max_goal_atoms)
+        check_at_least(1, horizon=horizon, max_objects=max_objects, max_goal_atoms=max_goal_atoms)
         self.environment = make_environment(environment) if isinstance(environment, str) else environment
         self.split = Split.from_name(split)
         self.horizon = horizon

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
 from needful.approaches.base import (
@@ -40,11 +40,15 @@ from needful.evaluation.records import (
     make_record,
     run_identity,
     run_summary,
+    task_digest,
 )
+from needful.evaluation.run_description import settings_as_json
 from needful.evaluation.run_folder import RunFolder
+from needful.evaluation.sources import unused_parts
 from needful.invention.invent import InventionConfig
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.planning.bilevel import PlanningConfig
+from needful.planning.budget import Clock
 from needful.policies.graph_policy import PolicyConfig
 from needful.sampler_learning.learn_samplers import SamplerConfig
 from needful.seeding import seed_for
@@ -162,7 +166,10 @@ class RunConfig:
         if self.invention is not None:
             optional = (*optional, self.invention)
         settings = (*configs, self.learning_timeout, self.policy, *optional)
-        return run_identity(domain, self.learner, self.seed, *settings, preset=self.preset)
+        unused = unused_parts(
+            domain, invention=self.invention is not None, execution=bool(self.execution)
+        )
+        return run_identity(domain, self.learner, self.seed, *settings, preset=self.preset, unused=unused)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +208,10 @@ def run(
     config, progress = (config or RunConfig()).for_environment(environment), progress or SilentProgress()
     digest = () if recorded is None else (demonstrations_digest(recorded),)
     identity = config.identity(environment.name, *digest)
+    if folder is not None:
+        settings = {one.name: getattr(config, one.name) for one in fields(config)}
+        demonstrations_from = {"demonstrations": digest[0]} if digest else {}
+        folder.begin(settings_as_json(domain=environment.name, **settings, **demonstrations_from))
     start = time.monotonic()
     if recorded is None:
         collected = collect(environment, config, progress)
@@ -231,7 +242,15 @@ def run(
             folder.save_demonstrations(environment.vocabulary, (*demonstrations, *learned.practised))
         learned.save(folder.model, domain=environment.name)
     evaluation = solve_tasks(
-        solve, environment, config.tasks, horizon, identity, folder, progress, vocabulary
+        solve,
+        environment,
+        config.tasks,
+        horizon,
+        identity,
+        folder,
+        progress,
+        vocabulary,
+        config.planning.clock,
     )
     settings = {"learner": config.learner, "seed": config.seed, "demos": len(demonstrations)}
     if config.preset:
@@ -268,7 +287,7 @@ def collect(
     `DemonstrationError` if no task is solved.
     """
     report = progress.stage("Collecting demonstrations", config.demos)
-    planning = planning or PlanningConfig(horizon=config.planning.horizon)
+    planning = planning or PlanningConfig(horizon=config.planning.horizon, clock=config.planning.clock)
     demonstrator = make_demonstrator(environment, planning)
     collected = collect_demonstrations(environment, demonstrator, config.demos, config.seed, report)
     if not collected.demonstrations:
@@ -300,17 +319,18 @@ def solve_tasks(
     folder: RunFolder | None = None,
     progress: Progress | None = None,
     vocabulary: Vocabulary | None = None,
+    clock: Clock = time.monotonic,
 ) -> Evaluation:
     """Solve the first `count` test tasks that are sampled with `identity.seed`; return their evaluation.
 
     If a folder is given, the record and the plan of each task are written there. `vocabulary` is that of
-    the plans, by default the environment's.
+    the plans, by default the environment's. `clock` measures the seconds of a task.
     """
     report = (progress or SilentProgress()).stage("Solving unseen tasks", count)
     tasks = environment.tasks(Split.TEST, count, identity.seed)
     records: list[RunRecord] = []
     example = None
-    for one, result in evaluate(solve, environment, tasks, horizon, identity):
+    for one, result in evaluate(solve, environment, tasks, horizon, identity, clock):
         records.append(one)
         task = tasks[one.task]
         if folder is not None:
@@ -329,6 +349,7 @@ def evaluate(
     tasks: Sequence[Task],
     horizon: int | None,
     identity: RunIdentity,
+    clock: Clock = time.monotonic,
 ) -> Iterator[tuple[RunRecord, PlanningResult]]:
     """Solve each task and execute its plan; yield the record of the task and the planning result.
 
@@ -336,19 +357,20 @@ def evaluate(
     environment's horizon. A `TaskExecution` solves the tasks in simulated worlds and has its own horizon.
     """
     for index, task in enumerate(tasks):
-        start = time.monotonic()
+        start = clock()
         seed = planning_seed(identity.seed, identity.domain, index)
         if isinstance(solve, TaskExecution):
             trial = solve.run(task, seed)
             numbers = (trial.outcome, trial.seconds, len(task.objects), trial.execution)
-            yield make_record(identity, index, trial.result, *numbers), trial.result
+            yield make_record(identity, index, trial.result, *numbers, task_digest(task)), trial.result
             continue
         result = solve(task, seed)
-        seconds = time.monotonic() - start
+        seconds = clock() - start
         outcome = result.outcome
         if result.solved and not achieves_goal(environment, task, result.actions, horizon):
             outcome = Outcome.GOAL_MISSED
-        yield make_record(identity, index, result, outcome, seconds, len(task.objects)), result
+        size, digest = len(task.objects), task_digest(task)
+        yield make_record(identity, index, result, outcome, seconds, size, digest=digest), result
 
 
 def planning_seed(seed: int, domain: str, task: int) -> int:
@@ -362,6 +384,7 @@ def achieves_goal(
     """Return whether executing the actions from the task's initial state achieves the goal.
 
     The goal must hold after at most `horizon` low-level actions. None stands for the environment's horizon.
+    The environment must confirm the plan (see `Environment.confirms`).
     """
     limit = environment.horizon if horizon is None else horizon
     state, steps = task.initial_state, 0
@@ -373,7 +396,7 @@ def achieves_goal(
         if execution.steps == 0 or steps > limit:
             return False
         state = execution.state
-    return task.achieved_in(state)
+    return task.achieved_in(state) and environment.confirms(task, actions)
 
 
 def not_learned(task: Task, seed: int) -> PlanningResult:

@@ -8,20 +8,21 @@ import platform
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, is_dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from needful.core.plans import Outcome, PlanningResult
+from needful.core.tasks import Task
 from needful.errors import InvalidInputError
+from needful.evaluation.sources import sources_digest
 from needful.storage.json_fields import Field
 
-PACKAGE = Path(__file__).parents[1]
 # Fields of configurations that are hashed only if they differ from their defaults, because they were added
 # later: without this rule, the hashes of all earlier results would be outdated.
-ADDED_LATER = ("adaptive", "anchors")
+ADDED_LATER = ("adaptive", "anchors", "clock")
+# Fields of records that are absent in files if they are empty.
+OPTIONAL = ("suspects", "execution", "preset", "task_digest")
 
 
 def config_hash(*parts: object) -> str:
@@ -29,11 +30,15 @@ def config_hash(*parts: object) -> str:
 
     Configurations may be numbers, strings, functions, classes, and tuples and dataclasses of these.
     """
-    text = json.dumps([_content(part) for part in parts], sort_keys=True)
+    text = json.dumps([as_json(part) for part in parts], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _content(value: object) -> Any:
+def as_json(value: object, every_field: bool = False) -> Any:
+    """Return a configuration as JSON values; raise `InvalidInputError` if a value has no unique name.
+
+    Fields in `ADDED_LATER` that have their default values are left out, unless `every_field` is set.
+    """
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
@@ -47,11 +52,11 @@ def _content(value: object) -> Any:
         content = {}
         for one in fields(value):
             setting = getattr(value, one.name)
-            if one.name not in ADDED_LATER or setting != one.default:
-                content[one.name] = _content(setting)
+            if every_field or one.name not in ADDED_LATER or setting != one.default:
+                content[one.name] = as_json(setting, every_field)
         return {"class": type(value).__qualname__, **content}
     if isinstance(value, tuple):
-        return [_content(item) for item in value]
+        return [as_json(item, every_field) for item in value]
     raise InvalidInputError(
         f"A configuration cannot contain {value!r}, because its content is unknown. "
         "Use numbers, strings, functions, tuples and dataclasses."
@@ -82,6 +87,8 @@ class RunRecord:
             absent in files, for open-loop execution in an exact world.
         preset: the preset of the run and which of its settings were changed; see `RunConfig`. Empty, and
             absent in files, without a preset.
+        task_digest: the digest of the task's initial state and goal, which identifies the task; see
+            `task_digest`. Empty, and absent in files, in records of earlier versions.
     """
 
     domain: str
@@ -104,6 +111,7 @@ class RunRecord:
     suspects: tuple[str, ...] = ()
     execution: Mapping[str, Any] | None = None
     preset: str = ""
+    task_digest: str = ""
 
     @property
     def solved(self) -> bool:
@@ -111,9 +119,9 @@ class RunRecord:
         return self.outcome == Outcome.SOLVED.value
 
     def to_json(self) -> str:
-        """Return the record as one line of JSON, without empty `suspects`, `execution` and `preset`."""
+        """Return the record as one line of JSON, without those of the `OPTIONAL` fields that are empty."""
         content = asdict(self)
-        for name in ("suspects", "execution", "preset"):
+        for name in OPTIONAL:
             if not content[name]:
                 del content[name]
         return json.dumps(content, sort_keys=True)
@@ -121,7 +129,7 @@ class RunRecord:
     @classmethod
     def from_json(cls, line: Field) -> RunRecord:
         """Return the record in a parsed JSON line; an invalid value raises an error with its position."""
-        optional = ("objects", "suspects", "execution", "preset")
+        optional = ("objects", *OPTIONAL)
         needed = [name for name in cls.__dataclass_fields__ if name not in optional]
         found = line.record(*needed, optional=optional)
         failure = found["failure"]
@@ -146,6 +154,7 @@ class RunRecord:
             suspects=tuple(one.text() for one in found["suspects"].items()) if "suspects" in found else (),
             execution=_execution(found["execution"]) if "execution" in found else None,
             preset=found["preset"].text() if "preset" in found else "",
+            task_digest=found["task_digest"].text() if "task_digest" in found else "",
         )
 
 
@@ -179,13 +188,23 @@ class RunIdentity:
     preset: str = ""
 
 
-def run_identity(domain: str, learner: str, seed: int, *configs: object, preset: str = "") -> RunIdentity:
-    """Return the identity of a run; `configs` are all other settings that affect its results."""
+def run_identity(
+    domain: str,
+    learner: str,
+    seed: int,
+    *configs: object,
+    preset: str = "",
+    unused: frozenset[str] = frozenset(),
+) -> RunIdentity:
+    """Return the identity of a run; `configs` are all other settings that affect its results.
+
+    `unused` are the parts of the package that the run does not use, see `sources_digest`.
+    """
     hashed = config_hash(domain, learner, seed, *configs, *((preset,) if preset else ()))
-    return RunIdentity(domain, learner, seed, versions(), hashed, preset)
+    return RunIdentity(domain, learner, seed, versions(unused), hashed, preset)
 
 
-def versions() -> dict[str, str]:
+def versions(unused: frozenset[str] = frozenset()) -> dict[str, str]:
     """Return the versions of the packages that results depend on, and the digest of needful's sources.
 
     Torch is listed if it is installed.
@@ -195,22 +214,17 @@ def versions() -> dict[str, str]:
     packages = {name: version(name) for name in ("needful", "numpy")}
     with suppress(PackageNotFoundError):
         packages["torch"] = version("torch")
-    return {"python": platform.python_version(), **packages, "sources": sources_digest()}
+    return {"python": platform.python_version(), **packages, "sources": sources_digest(unused=unused)}
 
 
-@cache
-def sources_digest(package: Path = PACKAGE) -> str:
-    """Return a hash of the Python files of a package, by default needful (16 hexadecimal digits).
+def task_digest(task: Task) -> str:
+    """Return a hash of the initial state and the goal of a task (16 hexadecimal digits).
 
-    Results with equal `config_hash` and equal sources can be compared, even between two releases. The C++
-    engine is not part of the hash, because it returns the same plans as the Python engine.
+    Runs with equal digests solved the same task, whatever their seeds and the numbers of the task.
     """
-    digest = hashlib.sha256()
-    files = {file.relative_to(package).as_posix(): file for file in package.rglob("*.py")}
-    for name in sorted(files):
-        content = files[name].read_bytes()
-        digest.update(f"{name} {len(content)}\n".encode() + content)
-    return digest.hexdigest()[:16]
+    state = [[obj.name, obj.type.name, list(task.initial_state[obj])] for obj in task.objects]
+    text = json.dumps([state, sorted(map(str, task.goal))])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def make_record(
@@ -221,10 +235,12 @@ def make_record(
     total: float,
     objects: int = 0,
     execution: Mapping[str, Any] | None = None,
+    digest: str = "",
 ) -> RunRecord:
     """Return the record of the test task number `task`, which took `total` seconds.
 
     `outcome` is the outcome of planning, or GOAL_MISSED if executing the plan did not reach the goal.
+    `digest` is the task's `task_digest`.
     """
     statistics, failure = result.statistics, result.failure
     solved = outcome is Outcome.SOLVED
@@ -254,6 +270,7 @@ def make_record(
         suspects=tuple(map(str, result.suspects)),
         execution=execution,
         preset=identity.preset,
+        task_digest=digest,
     )
 
 

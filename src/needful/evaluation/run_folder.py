@@ -5,39 +5,53 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from needful.core.demonstrations import Demonstration
 from needful.core.model import Vocabulary
 from needful.evaluation.records import RunRecord
+from needful.evaluation.run_description import RUN_FILE, RunDescription
 from needful.storage.demonstrations import write_demonstrations
+from needful.storage.json_fields import JsonValue, dump_json
 from needful.storage.outputs import RUN, prepare_output_directory, staged_directory, write_bytes, write_text
 from needful.storage.plans import PLANS_FILE, RecordedPlan, header_line, plan_line
 
 
+# Files whose bytes do not depend on the time of a run, and fields of records that do.
+REPRODUCIBLE_FILES = ("demos.jsonl.gz", PLANS_FILE)
+TIMES_AND_VERSIONS = ("seconds", "versions")
+
+
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """A folder for the results of a run; use `RunFolder.create` or `RunFolder.replacing`."""
+    """A folder for the results of a run; use `RunFolder.create` or `RunFolder.replacing`.
+
+    `command` is the command that makes the run, for run.json; empty for runs made in Python.
+    """
 
     path: Path
+    command: str = ""
     _lines: list[str] = field(default_factory=list)
     _plans: list[bytes] = field(default_factory=list)
+    # The description of the run and the time at which it began, once it has begun.
+    _begun: list[tuple[RunDescription, float]] = field(default_factory=list)
 
     @classmethod
-    def create(cls, path: str | Path, force: bool = False) -> RunFolder:
+    def create(cls, path: str | Path, force: bool = False, command: str = "") -> RunFolder:
         """Create a folder for a new run; with `force`, an earlier run at this path is deleted at once."""
-        folder = cls(Path(path))
+        folder = cls(Path(path), command)
         prepare_output_directory(folder.path, RUN, force)
         folder._write_records()
         return folder
 
     @classmethod
     @contextmanager
-    def replacing(cls, path: str | Path, force: bool = False) -> Iterator[RunFolder]:
+    def replacing(cls, path: str | Path, force: bool = False, command: str = "") -> Iterator[RunFolder]:
         """Yield a folder for one run, to be used in a `with` block.
 
         If the path exists, `force` must be set. Results are then written to a temporary folder. If the
@@ -53,7 +67,7 @@ class RunFolder:
         path = Path(path)
         if os.path.lexists(path):
             with staged_directory(path, RUN, force, keep_on_error=True) as staging:
-                folder = cls(staging)
+                folder = cls(staging, command)
                 folder._write_records()
                 try:
                     yield folder
@@ -61,12 +75,12 @@ class RunFolder:
                     interrupt.add_note(f"{path} is unchanged.")
                     raise
             return
-        folder = cls.create(path)
+        folder = cls.create(path, command=command)
         try:
             yield folder
         except BaseException as error:
-            interrupted = isinstance(error, KeyboardInterrupt) and len(os.listdir(path)) > 1
-            if folder._lines or interrupted:
+            results = set(os.listdir(path)) - {"records.jsonl", RUN_FILE}  # results other than records
+            if folder._lines or (isinstance(error, KeyboardInterrupt) and results):
                 error.add_note(f"Finished results are in {path}.")
             else:
                 shutil.rmtree(path, ignore_errors=True)
@@ -81,6 +95,12 @@ class RunFolder:
     def pictures(self) -> Path:
         """The path of the folder for pictures."""
         return self.path / "pictures"
+
+    def begin(self, settings: Mapping[str, JsonValue]) -> None:
+        """Write run.json with the settings of a run that starts now."""
+        description = RunDescription.starting_now(self.command, settings)
+        self._begun.append((description, time.monotonic()))
+        self._write_description(description)
 
     def save_demonstrations(self, vocabulary: Vocabulary, demonstrations: Sequence[Demonstration]) -> None:
         """Write the demonstrations to demos.jsonl.gz; replace those that were written earlier."""
@@ -99,8 +119,50 @@ class RunFolder:
         write_bytes(self.path / PLANS_FILE, b"".join(self._plans))
 
     def save_summary(self, summary: Mapping[str, Any]) -> None:
-        """Write the summary of the run to summary.json."""
+        """Write the summary of the finished run to summary.json, and its duration to run.json."""
         write_text(self.path / "summary.json", json.dumps(summary, indent=1) + "\n")
+        for description, start in self._begun:
+            self._write_description(replace(description, seconds=time.monotonic() - start))
+
+    def _write_description(self, description: RunDescription) -> None:
+        write_text(self.path / RUN_FILE, dump_json(description.to_json(), indent=1) + "\n")
 
     def _write_records(self) -> None:
         write_text(self.path / "records.jsonl", "".join(self._lines))
+
+
+def differing_results(before: Path, after: Path) -> tuple[str, ...]:
+    """Compare the results of two runs; return one text per difference, none if they are identical.
+
+    Demonstrations, models and plans are compared byte by byte, and records except for times and versions.
+    """
+    found = [
+        f"{name} differs" for name in _reproducible(before) if _bytes(before / name) != _bytes(after / name)
+    ]
+    found += [f"{name} is new" for name in _reproducible(after) if not os.path.lexists(before / name)]
+    old, new = _record_lines(before), _record_lines(after)
+    if len(old) != len(new):
+        found.append(f"{len(new)} records, before {len(old)}")
+    for one, other in zip(old, new, strict=False):
+        changed = sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
+        if changed:
+            values = (f"{name} {other.get(name)!r}, before {one.get(name)!r}" for name in changed)
+            found.append(f"task {one['task']}: {'; '.join(values)}")
+    return tuple(found)
+
+
+def _reproducible(folder: Path) -> list[str]:
+    models = (file.relative_to(folder).as_posix() for file in sorted((folder / "model").glob("*")))
+    return [name for name in (*REPRODUCIBLE_FILES, *models) if os.path.lexists(folder / name)]
+
+
+def _bytes(file: Path) -> bytes | None:
+    return file.read_bytes() if file.is_file() else None
+
+
+def _record_lines(folder: Path) -> list[dict[str, Any]]:
+    records = map(json.loads, (folder / "records.jsonl").read_text().splitlines())
+    return [
+        {name: value for name, value in record.items() if name not in TIMES_AND_VERSIONS}
+        for record in records
+    ]

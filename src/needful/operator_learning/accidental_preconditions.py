@@ -29,7 +29,7 @@ from needful.core.model import PlanningModel, Sampler
 from needful.core.objects import Object
 from needful.core.operators import GroundOperator, Operator
 from needful.core.state import State
-from needful.errors import DemonstrationError, InvalidInputError, check_at_least_one
+from needful.errors import DemonstrationError, InvalidInputError, check_at_least
 from needful.seeding import rng_for
 
 # The number of situations that are searched for an atom before it may become a delete effect. The atom must
@@ -59,7 +59,8 @@ class ExperimentConfig:
     practice_executions: int = 1_000
 
     def __post_init__(self) -> None:
-        check_at_least_one(
+        check_at_least(
+            1,
             experiments=self.experiments,
             tries=self.tries,
             practice_rounds=self.practice_rounds,

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.paper.domains import ANALYTIC, DOMAINS, HOUSEHOLD, SEEDS
-from needful.paper.methods import LEARNERS, NO_COMPLEXITY, NOT_IN_HOUSEHOLDS, OURS
-from needful.planning.planners import DEFAULT_PLANNER
+from needful.paper.methods import LEARNERS, NO_COMPLEXITY, NOT_IN_HOUSEHOLDS, OURS, POLICIES
+from needful.paper.presets import PAPER, preset_job, with_changes_recorded
 from needful.sweeps.jobs import Job
 
 # The paper's Figure 3 shows results for these numbers of demonstrations, and for the usual number.
@@ -33,9 +34,12 @@ class SweepSettings:
         tasks: test tasks per job; None for the paper's number (50; in household domains 10).
         timeout: seconds of planning per task; None for the paper's limit (10; in household domains 60).
         learning_timeout: seconds of learning per job; None for no limit.
-        planner: the name of the planner.
-        samples_per_step: how many times to try a step with continuous parameters.
+        planner: the name of the planner; None for the default.
+        samples_per_step: how many times to try a step with continuous parameters; None for 10.
         horizon: the maximum number of low-level actions in a plan; None for the domain's horizon.
+        cpu_time: whether the limit on planning is in CPU seconds; see `Job`.
+        preset: `paper` for the procedure of the paper, empty for that of this package. With `paper`, None
+            stands for the value of the preset.
     """
 
     domains: tuple[str, ...] = ANALYTIC
@@ -45,9 +49,11 @@ class SweepSettings:
     tasks: int | None = None
     timeout: float | None = None
     learning_timeout: float | None = None
-    planner: str = DEFAULT_PLANNER
-    samples_per_step: int = 10
+    planner: str | None = None
+    samples_per_step: int | None = None
     horizon: int | None = None
+    cpu_time: bool = False
+    preset: str = ""
 
     def __post_init__(self) -> None:
         for domain in self.domains:
@@ -55,58 +61,71 @@ class SweepSettings:
                 raise UnknownNameError("domain", domain, DOMAINS)
         if self.seeds < 1:
             raise InvalidInputError(f"There must be at least one seed, got {self.seeds}.")
+        if self.preset not in ("", PAPER):
+            raise UnknownNameError("preset", self.preset, [PAPER])
 
-    def job(self, domain: str, learner: str, seed: int) -> Job:
-        """Return the job for a learner, a domain and a seed; all other options come from these settings."""
+    def job(self, domain: str, method: str, seed: int) -> Job:
+        """Return the job for a method, a domain and a seed; all other options come from these settings.
+
+        Policies use neither operators nor samplers, so their jobs have no preset.
+        """
         protocol = DOMAINS[domain].protocol
-        return Job(
-            domain,
-            learner,
-            seed,
-            protocol.demos if self.demos is None else self.demos,
-            protocol.tasks if self.tasks is None else self.tasks,
-            protocol.timeout if self.timeout is None else self.timeout,
-            learning_timeout=self.learning_timeout,
-            planner=self.planner,
-            samples_per_step=self.samples_per_step,
-            horizon=self.horizon,
-        )
+        if self.preset and method not in POLICIES:
+            job = preset_job(domain, method, seed)
+        else:
+            job = Job(domain, method, seed, protocol.demos, protocol.tasks, protocol.timeout)
+        names = ("demos", "tasks", "timeout", "planner", "samples_per_step", "horizon")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        job = replace(job, **given, learning_timeout=self.learning_timeout, cpu_time=self.cpu_time)
+        return with_changes_recorded(job) if job.preset else job
 
 
-def comparison(job: Job, learners: tuple[str, ...] | None) -> Iterator[Job]:
-    """Yield copies of `job` that differ only in their learner, one per learner.
+# A function from the name of a method to its job, for one domain and seed.
+MakeJob: TypeAlias = Callable[[str], Job]
+
+
+def comparison(make_job: MakeJob, learners: tuple[str, ...] | None) -> Iterator[Job]:
+    """Yield one job per learner.
 
     If `learners` is None, use the learners that the paper compares in the job's domain.
     """
-    omitted = NOT_IN_HOUSEHOLDS if learners is None and job.domain in HOUSEHOLD else ()
+    household = make_job(OURS).domain in HOUSEHOLD
+    omitted = NOT_IN_HOUSEHOLDS if learners is None and household else ()
     for learner in learners or LEARNERS:
         if learner not in omitted:
-            yield replace(job, learner=learner)
+            yield make_job(learner)
 
 
-def ablations(job: Job, learners: tuple[str, ...] | None) -> Iterator[Job]:
-    """Yield `job`, which uses the learner `necessary`, and two ablations of this learner.
+def ablations(make_job: MakeJob, learners: tuple[str, ...] | None) -> Iterator[Job]:
+    """Yield the job of the method `necessary`, and two ablations of this method.
 
     The first ablation never deletes superfluous operators. The second refines only one abstract plan per
     task. If `learners` is given, only jobs with one of these learners are yielded.
     """
-    variants = (job, replace(job, learner=NO_COMPLEXITY), replace(job, abstract_plans=1))
-    yield from (variant for variant in variants if learners is None or variant.learner in learners)
+    for method, changes in ((OURS, {}), (NO_COMPLEXITY, {}), (OURS, {"abstract_plans": 1})):
+        if learners is None or method in learners:
+            yield _changed(make_job(method), **changes)
 
 
-def data_efficiency(job: Job, learners: tuple[str, ...] | None) -> Iterator[Job]:
-    """Yield copies of `job` with fewer demonstrations, in increasing order, and then `job` itself.
+def data_efficiency(make_job: MakeJob, learners: tuple[str, ...] | None) -> Iterator[Job]:
+    """Yield jobs of the method `necessary` with fewer demonstrations, in increasing order, then with all.
 
-    Yield nothing if `learners` is given and does not contain the job's learner.
+    Yield nothing if `learners` is given and does not contain this method.
     """
-    if learners is None or job.learner in learners:
-        yield from (replace(job, demos=demos) for demos in FEWER_DEMOS if demos < job.demos)
+    if learners is None or OURS in learners:
+        job = make_job(OURS)
+        yield from (_changed(job, demos=demos) for demos in FEWER_DEMOS if demos < job.demos)
         yield job
 
 
-# A function that yields the jobs of an experiment for one domain and seed. Its arguments are the job of the
-# learner `necessary`, and the learners to include (None for all).
-Experiment: TypeAlias = Callable[[Job, tuple[str, ...] | None], Iterator[Job]]
+def _changed(job: Job, **changes: int) -> Job:
+    job = replace(job, **changes)
+    return with_changes_recorded(job) if job.preset else job
+
+
+# A function that yields the jobs of an experiment for one domain and seed. Its arguments are a function that
+# makes the job of a method, and the learners to include (None for all).
+Experiment: TypeAlias = Callable[[MakeJob, tuple[str, ...] | None], Iterator[Job]]
 
 TABLES: Mapping[str, Experiment] = MappingProxyType(
     {"main": comparison, "times": comparison, "operators": comparison, "ablations": ablations}
@@ -152,7 +171,7 @@ def jobs_for(requested: RequestedOutputs, settings: SweepSettings) -> tuple[Job,
             for seed in range(settings.seeds)
             for domain in settings.domains
             for experiment in requested.experiments()
-            for job in experiment(settings.job(domain, OURS, seed), settings.learners)
+            for job in experiment(partial(settings.job, domain, seed=seed), settings.learners)
         )
     )
     if not jobs:

@@ -10,12 +10,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from needful.paper.domains import HOUSEHOLD
 from needful.sweeps.jobs import Job
 
 ONE_PLAN = ", one abstract plan"
 OURS = "necessary"
 NO_COMPLEXITY = "necessary-no-complexity"
 DOWN_EVAL = OURS + ONE_PLAN
+# The learners that stand for these methods in runs with the preset `paper`.
+PAPER_LEARNERS: Mapping[str, str] = MappingProxyType(
+    {OURS: "necessary-paper", NO_COMPLEXITY: "necessary-paper-no-complexity"}
+)
+_METHODS_OF_PAPER_LEARNERS = {learner: method for method, learner in PAPER_LEARNERS.items()}
 # Learners that are not run in household domains, as in the paper. LOFT+Replay needs thousands of
 # simulations, which are slow in these domains.
 NOT_IN_HOUSEHOLDS = frozenset({"loft-replay"})
@@ -63,10 +69,12 @@ UNKNOWN_METHOD_MARKER = "8"
 def method_of(job: Job) -> str:
     """Return the method of a job: its learner, with a suffix if only one abstract plan is allowed.
 
-    Policies use no abstract plans, so they get no suffix.
+    Policies use no abstract plans, so they get no suffix. With the preset `paper`, the method does not
+    depend on which variant of `necessary` was used, and one abstract plan is usual in household domains.
     """
-    one_plan = job.abstract_plans == 1 and job.learner not in POLICIES
-    return job.learner + ONE_PLAN if one_plan else job.learner
+    learner = _METHODS_OF_PAPER_LEARNERS.get(job.learner, job.learner) if job.preset else job.learner
+    usual = job.learner in POLICIES or (bool(job.preset) and job.domain in HOUSEHOLD)
+    return learner + ONE_PLAN if job.abstract_plans == 1 and not usual else learner
 
 
 def method_style(method: str) -> MethodStyle:

@@ -9,20 +9,23 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
+from needful.approaches.catalogue import GNN_APPROACHES
 from needful.errors import UnknownNameError
 from needful.evaluation.pipeline import RunConfig
 from needful.paper.domains import DOMAINS, HOUSEHOLD
+from needful.paper.methods import OURS, PAPER_LEARNERS
 from needful.planning.bilevel import PlanningConfig
 from needful.planning.planners import make_planner
 from needful.sampler_learning.learn_samplers import PAPER_SAMPLERS
+from needful.sweeps.jobs import Job
 
 PAPER = "paper"
-PAPER_LEARNER = "necessary-paper"
 HOUSEHOLD_SECONDS = {"sorting-books": 1_500.0}
 DEFAULT_HOUSEHOLD_SECONDS = 500.0
+ANALYTIC_PLANNER, HOUSEHOLD_PLANNER = "paper", "greedy"
 # Settings that select a run of the experiment. Every run may choose them, so other values are not recorded
 # as changes of the preset. Records and summary.json contain them.
-FREE_SETTINGS = frozenset({"learner", "seed", "tasks", "learning_timeout", "validation_folds"})
+FREE_SETTINGS = frozenset({"learner", "seed", "tasks", "learning_timeout", "validation_folds", "clock"})
 
 
 def paper_preset(domain: str, **changes: Any) -> RunConfig:
@@ -34,6 +37,8 @@ def paper_preset(domain: str, **changes: Any) -> RunConfig:
     if domain not in DOMAINS:
         raise UnknownNameError("domain of the paper", domain, DOMAINS)
     preset = _household_preset(domain) if domain in HOUSEHOLD else _analytic_preset(domain)
+    if changes.get("learner") in GNN_APPROACHES:  # policies have no samplers
+        preset = replace(preset, oracle_samplers=False)
     known = {one.name for one in (*fields(RunConfig), *fields(PlanningConfig))} - {"planning", "preset"}
     for name in changes:
         if name not in known:
@@ -54,7 +59,7 @@ def paper_preset(domain: str, **changes: Any) -> RunConfig:
 def _analytic_preset(domain: str) -> RunConfig:
     protocol = DOMAINS[domain].protocol
     return RunConfig(
-        PAPER_LEARNER,
+        PAPER_LEARNERS[OURS],
         protocol.demos,
         protocol.tasks,
         planning=PlanningConfig(
@@ -62,7 +67,7 @@ def _analytic_preset(domain: str) -> RunConfig:
             max_abstract_plans=8,
             samples_per_step=10,
             horizon=100,
-            planner=make_planner("paper"),
+            planner=make_planner(ANALYTIC_PLANNER),
             adaptive=False,
         ),
         samplers=PAPER_SAMPLERS,
@@ -76,6 +81,45 @@ def _household_preset(domain: str) -> RunConfig:
         timeout=HOUSEHOLD_SECONDS.get(domain, DEFAULT_HOUSEHOLD_SECONDS),
         max_abstract_plans=1,
         horizon=1_000,
-        planner=make_planner("greedy"),
+        planner=make_planner(HOUSEHOLD_PLANNER),
     )
     return replace(preset, planning=planning, oracle_samplers=True)
+
+
+def preset_job(domain: str, method: str, seed: int) -> Job:
+    """Return the job of a method with the preset `paper`.
+
+    The methods `necessary` and `necessary-no-complexity` use the learners of the paper.
+    """
+    config = paper_preset(domain)
+    planning, household = config.planning, domain in HOUSEHOLD
+    return Job(
+        domain,
+        PAPER_LEARNERS.get(method, method),
+        seed,
+        config.demos,
+        config.tasks,
+        planning.timeout,
+        planning.max_abstract_plans,
+        planner=HOUSEHOLD_PLANNER if household else ANALYTIC_PLANNER,
+        samples_per_step=planning.samples_per_step,
+        horizon=planning.horizon,
+        samplers="paper",
+        oracle_samplers=household,
+        adaptive=planning.adaptive,
+        preset=PAPER,
+    )
+
+
+def with_changes_recorded(job: Job) -> Job:
+    """Return a job with preset whose `preset` lists the settings that were changed."""
+    config = paper_preset(
+        job.domain,
+        demos=job.demos,
+        timeout=job.timeout,
+        max_abstract_plans=job.abstract_plans,
+        samples_per_step=job.samples_per_step,
+        horizon=job.horizon,
+        planner=make_planner(job.planner),
+    )
+    return replace(job, preset=config.preset)

@@ -33,7 +33,7 @@ from needful.core.plans import (
 )
 from needful.core.state import State
 from needful.core.tasks import Task
-from needful.errors import EnvironmentFailure, InvalidInputError, check_at_least_one
+from needful.errors import EnvironmentFailure, InvalidInputError, check_at_least
 from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.budget import Budget, Clock
 from needful.planning.refinement import Refinement, RefinementLimits, ResumableRefinement
@@ -72,14 +72,13 @@ class AgentConfig:
     careful_readings: int = 100
 
     def __post_init__(self) -> None:
-        check_at_least_one(
+        check_at_least(
+            1,
             max_controllers=self.max_controllers,
             readings=self.readings,
             careful_readings=self.careful_readings,
         )
-        for name in ("max_replans", "max_misses"):
-            if getattr(self, name) < 0:
-                raise InvalidInputError(f"{name} cannot be negative, got {getattr(self, name)}.")
+        check_at_least(0, max_replans=self.max_replans, max_misses=self.max_misses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,5 +395,13 @@ class _Episode:
 def _median(readings: Sequence[State]) -> State:
     """Return the state with the median of each feature over several readings of the same objects."""
     objects = readings[0].objects
+    for state in readings:
+        changed = sorted(set(objects) ^ set(state.objects))
+        if changed:
+            raise InvalidInputError(
+                f"Two readings of the same state have different objects: {changed[0]} is in only one of "
+                "them. A reading must contain all objects of the task; use the last known features of an "
+                "object that is not seen."
+            )
     values = iter(np.median([state.vector(objects) for state in readings], axis=0).tolist())
     return State({obj: list(itertools.islice(values, len(obj.type.features))) for obj in objects})

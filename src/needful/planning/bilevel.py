@@ -24,7 +24,7 @@ from needful.core.plans import (
     necessary_atoms,
 )
 from needful.core.tasks import AbstractTask, Task
-from needful.errors import InvalidInputError, UnknownNameError, check_at_least_one
+from needful.errors import InvalidInputError, UnknownNameError, check_at_least
 from needful.planning.budget import Budget, Clock
 from needful.planning.costs import Suspicions
 from needful.planning.interfaces import Planner, PlanStream, Problem
@@ -69,6 +69,8 @@ class PlanningConfig:
     Attributes:
         timeout: seconds per task, for grounding, search and refinement together.
         max_abstract_plans: how many abstract plans to refine; with 1, a failed refinement ends planning.
+            With more, and if planning is adaptive, a plan does not count if the simulator named objects
+            that made it fail (see `EnvironmentFailure`): new plans deal with these objects first.
         samples_per_step: how many times to try a step with continuous parameters.
         horizon: the maximum number of low-level actions in a plan. With None, solvers and demonstrators use
             the `horizon` of their environment, and `plan` has no limit.
@@ -82,6 +84,8 @@ class PlanningConfig:
             operators that miss their subgoals become dearer, and parameters that failed are changed (see
             `RefinementLimits.perturb`). If not, each plan is refined to the end before the next one, as in
             the paper.
+        clock: the clock of the timeout. `time.thread_time` measures CPU time, which does not depend on other
+            programs on the machine. The planner must run in this process.
     """
 
     timeout: float = 10.0
@@ -94,11 +98,13 @@ class PlanningConfig:
     subgoals: Subgoals = necessary_subgoals
     planner: Planner = field(default_factory=default_planner)
     adaptive: bool = True
+    clock: Clock = time.monotonic
 
     def __post_init__(self) -> None:
         if not self.timeout > 0:
             raise InvalidInputError(f"timeout must be more than 0 seconds, got {self.timeout}.")
-        check_at_least_one(
+        check_at_least(
+            1,
             max_abstract_plans=self.max_abstract_plans,
             samples_per_step=self.samples_per_step,
             horizon=self.horizon,
@@ -122,19 +128,20 @@ def plan(
     execute: Execute,
     config: PlanningConfig | None = None,
     seed: int = 0,
-    clock: Clock = time.monotonic,
+    clock: Clock | None = None,
 ) -> PlanningResult:
     """Plan for a task: find controllers and parameters that reach the goal in simulation.
 
     The model's predicates must have classifiers and include all predicates of the goal. The model must
     have a sampler for each operator whose controller has continuous parameters. Unless the deadline
-    interrupts planning, the result depends only on the arguments.
+    interrupts planning, the result depends only on the arguments. `clock` replaces the clock of `config`.
 
     If no abstract plan can be refined, the result describes the attempt that failed at the latest step.
     If time or the limit on nodes is exhausted, the outcome is `TIMEOUT` or `OUT_OF_NODES`.
     """
     _check(task, model)
     config = config or PlanningConfig()
+    clock = clock or config.clock
     budget = Budget.seconds(
         config.timeout,
         max_nodes=config.max_nodes,
@@ -205,6 +212,8 @@ class _Attempt:
         stream: the running search; None if it must be started with the current problem.
         suspicions: the ground operators that missed their subgoals.
         tried: the plans that were refined, as indices of ground operators.
+        revealing_plans: how many of these plans do not count, because they revealed objects that new
+            plans must deal with.
         deepest: the result of the refinement that failed at the latest step.
     """
 
@@ -220,6 +229,7 @@ class _Attempt:
     stream: PlanStream | None = None
     suspicions: Suspicions = field(default_factory=Suspicions)
     tried: list[tuple[int, ...]] = field(default_factory=list)
+    revealing_plans: int = 0
     deepest: PlanningResult | None = None
 
     def run(self) -> PlanningResult:
@@ -256,7 +266,7 @@ class _Attempt:
 
     def _new_plans(self) -> Iterator[_PlanAttempt]:
         """Yield abstract plans that were not tried yet; a changed problem restarts the search."""
-        while self.statistics.abstract_plans < self.config.max_abstract_plans:
+        while self.statistics.abstract_plans < self.config.max_abstract_plans + self.revealing_plans:
             started = self.budget.clock()
             if self.stream is None:
                 seed = seed_for(self.seed, "search", len(self.problem.failures))
@@ -309,6 +319,8 @@ class _Attempt:
         """
         step, suspect = attempt.steps[failure.step], refinement.suspect
         changed = self.problem.with_failure(step, refinement.offending)
+        if changed is not self.problem and self.config.adaptive and self.config.max_abstract_plans > 1:
+            self.revealing_plans += 1
         if changed is self.problem and refinement.offending:
             suspect = Suspect(attempt.plan[failure.step], (), 1)
         self.suspicions = self.suspicions.with_success(attempt.plan[: failure.step])

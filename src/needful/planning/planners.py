@@ -67,6 +67,11 @@ def make_planner(name: str) -> Planner:
     return catalogue[name]()
 
 
+def planner_name(planner: Planner) -> str | None:
+    """Return the name of a planner in the catalogue, None if it is not there."""
+    return next((name for name, make in _catalogue().items() if make() == planner), None)
+
+
 def default_planner() -> Planner:
     """Return the planner named `DEFAULT_PLANNER`."""
     return make_planner(DEFAULT_PLANNER)

@@ -21,11 +21,12 @@ from needful.core.controllers import Execute, Execution, GroundController, Param
 from needful.core.model import Sampler
 from needful.core.objects import Object
 from needful.core.operators import GroundOperator
-from needful.core.plans import AbstractPlan, Failure, Outcome, Suspect
+from needful.core.plans import AbstractPlan, Draw, Failure, Outcome, Suspect
 from needful.core.state import State
 from needful.errors import InvalidInputError
 from needful.planning.budget import Budget
 from needful.planning.costs import StepMisses
+from needful.planning.failed_draws import FailedDraws
 
 # In each try of a step, parameters are drawn until the controller can start with them. This is the maximum
 # number of draws per try.
@@ -143,6 +144,7 @@ class ResumableRefinement:
         self._tries = [0] * len(self._steps)
         self._tried_parameters: list[set[Parameters]] = [set() for _ in self._steps]
         self._deepest: Refinement | None = None
+        self._draws = FailedDraws()
         self._samples = 0
         self._misses = StepMisses()
 
@@ -160,11 +162,12 @@ class ResumableRefinement:
             index = len(trace.actions)
             step = steps[index]
             if limits.budget.expired():
-                return self._result(_out_of_time(step, trace, self._deepest))
+                return self._result(*self._out_of_time(step))
             self._tries[index] += 1
             action, draws, rejected = step.draw(trace.states[-1], self._tried_parameters[index], self._rng)
             self._samples += draws
             tries += 1
+            self._draws.add_rejected(index, rejected)
             if action is None:
                 failure = step.not_initiable(trace.states[-1], rejected)
             else:
@@ -176,17 +179,22 @@ class ResumableRefinement:
                     trace.push(action, execution)
                     self._misses.reach(index)
                     continue
+                self._draws.add_failed(action, reason, execution)
                 if execution.offending:
-                    return self._result(replace(trace.to_refinement(reason), offending=execution.offending))
+                    attempt = replace(trace.to_refinement(reason), offending=execution.offending)
+                    return self._result(attempt, self._draws.at(index))
                 failure = reason
             if limits.budget.expired():  # ignore this failure: lack of time may have caused it
                 continue
             self._misses.add(failure)
-            self._deepest = _deeper(self._deepest, trace.to_refinement(failure))
+            attempt = trace.to_refinement(failure)
+            if _deeper(self._deepest, attempt) is attempt:
+                self._deepest, self._draws.deepest = attempt, self._draws.at(index)
+            assert self._deepest is not None
             if not self._backtrack(index):
-                return self._result(self._deepest)
+                return self._result(self._deepest, self._draws.deepest)
             if max_tries is not None and tries >= max_tries:
-                return self._result(replace(self._deepest, complete=False))
+                return self._result(replace(self._deepest, complete=False), self._draws.deepest)
         return self._result(trace.to_refinement(None))
 
     def _backtrack(self, index: int) -> bool:
@@ -194,15 +202,29 @@ class ResumableRefinement:
         while self._tries[index] == self._steps[index].max_tries:
             self._tries[index] = 0
             self._tried_parameters[index].clear()
+            self._draws.restart(index)
             if index == 0:
                 return False
             index -= 1
             self._trace.pop()
         return True
 
-    def _result(self, refinement: Refinement) -> Refinement:
-        suspect = None if refinement.failure is None else self._misses.take_suspect()
-        return replace(refinement, samples=self._samples, suspect=suspect)
+    def _out_of_time(self, step: _Step) -> tuple[Refinement, Sequence[Draw]]:
+        """Return the deepest attempt before time ran out, with outcome `TIMEOUT`, and its draws."""
+        deepest = self._deepest
+        if deepest is None or deepest.failure is None or deepest.failure.step < step.index:
+            detail = f"Time ran out before {step.operator} was tried."
+            failure = Failure(step.index, step.operator, Outcome.TIMEOUT, detail=detail)
+            return self._trace.to_refinement(failure), self._draws.at(step.index)
+        detail = f"Time ran out. Deepest failure so far: {deepest.failure.detail}"
+        failure = replace(deepest.failure, outcome=Outcome.TIMEOUT, detail=detail)
+        return replace(deepest, failure=failure), self._draws.deepest
+
+    def _result(self, refinement: Refinement, draws: Sequence[Draw] = ()) -> Refinement:
+        failure, suspect = refinement.failure, None
+        if failure is not None:
+            failure, suspect = replace(failure, draws=tuple(draws)), self._misses.take_suspect()
+        return replace(refinement, failure=failure, samples=self._samples, suspect=suspect)
 
 
 @dataclass(slots=True)
@@ -371,12 +393,3 @@ def _deeper(one: Refinement | None, other: Refinement) -> Refinement:
 def _progress(failure: Failure | None) -> tuple[int, int, int]:
     assert failure is not None
     return failure.step, _PROGRESS.index(failure.outcome), -len(failure.missing)
-
-
-def _out_of_time(step: _Step, trace: _Trace, deepest: Refinement | None) -> Refinement:
-    """Return the attempt that got furthest before time ran out, as a failure with outcome `TIMEOUT`."""
-    if deepest is None or deepest.failure is None or deepest.failure.step < step.index:
-        detail = f"Time ran out before {step.operator} was tried."
-        return trace.to_refinement(Failure(step.index, step.operator, Outcome.TIMEOUT, detail=detail))
-    detail = f"Time ran out. Deepest failure so far: {deepest.failure.detail}"
-    return replace(deepest, failure=replace(deepest.failure, outcome=Outcome.TIMEOUT, detail=detail))

@@ -14,7 +14,7 @@ from needful.core.controllers import Controller, GroundController
 from needful.core.model import Vocabulary
 from needful.core.objects import Type
 from needful.core.state import State
-from needful.errors import InvalidInputError, UnknownNameError, check_at_least_one
+from needful.errors import InvalidInputError, UnknownNameError, check_at_least
 from needful.policies.graph_encoding import GraphEncoding
 from needful.policies.network import NetworkSize, NumpyBackend, evaluate_network, weight_shapes
 
@@ -42,8 +42,8 @@ class PolicyConfig:
     patience: int = 1_000
 
     def __post_init__(self) -> None:
-        check_at_least_one(
-            epochs=self.epochs, batch=self.batch, check_every=self.check_every, patience=self.patience
+        check_at_least(
+            1, epochs=self.epochs, batch=self.batch, check_every=self.check_every, patience=self.patience
         )
         if not 0.0 <= self.held_out < 1.0:
             raise InvalidInputError(f"held_out must be a fraction from 0 to below 1, got {self.held_out}.")

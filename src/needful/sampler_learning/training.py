@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from needful.core.deadline import NO_DEADLINE, Deadline
-from needful.errors import InvalidInputError, check_at_least_one
+from needful.errors import InvalidInputError, check_at_least
 from needful.sampler_learning.networks import (
     Backpropagation,
     Head,
@@ -45,7 +45,7 @@ class TrainingSchedule:
     folds: int = 5
 
     def __post_init__(self) -> None:
-        check_at_least_one(iterations=self.iterations, patience=self.patience)
+        check_at_least(1, iterations=self.iterations, patience=self.patience)
         if self.folds < 0 or self.folds == 1:
             raise InvalidInputError(
                 f"folds must be at least 2, or 0 for no cross-validation, got {self.folds}."

@@ -73,6 +73,12 @@ class Field:
             ) from None
         return name
 
+    def boolean(self) -> bool:
+        """Return the value, which must be true or false."""
+        if not isinstance(self.value, bool):
+            raise self._wrong_type("true or false")
+        return self.value
+
     def integer(self) -> int:
         """Return the value, which must be a whole number."""
         if type(self.value) is not int:

@@ -7,15 +7,16 @@ only the objects that changed, because most objects of a household task do not m
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.controllers import GroundController
+from needful.core.failure_causes import FailureCause, explain_failure
 from needful.core.model import Vocabulary
 from needful.core.objects import Object, counted, short_repr
-from needful.core.plans import Outcome, PlanningResult
+from needful.core.plans import Draw, Failure, Outcome, PlanningResult, best_draw
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.errors import ResultsError
@@ -53,13 +54,21 @@ class PlanStep:
 class RecordedFailure:
     """Where and why the deepest attempt to solve a task (the one with the most progress) failed.
 
-    The attributes are explained in `needful.core.plans.Failure`.
+    `holding` has the atoms of the goal and of all subgoals that hold where the best try of the failed step
+    ended. The other attributes are explained in `needful.core.plans.Failure`.
     """
 
     step: int
     outcome: str
     missing: tuple[GroundAtom, ...]
     detail: str
+    draws: tuple[Draw, ...] = ()
+    holding: AbstractState = frozenset()
+
+    @property
+    def best_draw(self) -> Draw | None:
+        """The draw that missed the fewest atoms; None if the controller never ran."""
+        return best_draw(self.draws)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +97,7 @@ class RecordedPlan:
         end: where and why the attempt with the most progress failed; None if the task was solved or if
             there was no attempt.
         suspects: the ground operators that failed in every try although their controllers ran.
+        cause: why the task was not solved; None if it was solved or if the cause was not recorded.
     """
 
     task: int
@@ -100,6 +110,7 @@ class RecordedPlan:
     holding: tuple[AbstractState, ...]
     end: RecordedFailure | None = None
     suspects: tuple[RecordedSuspect, ...] = ()
+    cause: FailureCause | None = None
 
     def __repr__(self) -> str:
         return short_repr(self, f"task {self.task}", self.outcome, counted(self.actions, "action"))
@@ -113,7 +124,10 @@ def record_plan(number: int, task: Task, result: PlanningResult, outcome: str) -
     """
     states = result.states or (task.initial_state,)
     atoms = sorted(task.goal.union(*result.subgoals))
-    failure = result.failure
+
+    def holding(state: State) -> AbstractState:
+        return frozenset(atom for atom in atoms if atom.holds(state))
+
     return RecordedPlan(
         task=number,
         outcome=outcome,
@@ -122,16 +136,27 @@ def record_plan(number: int, task: Task, result: PlanningResult, outcome: str) -
         actions=result.actions,
         states=states,
         subgoals=result.subgoals,
-        holding=tuple(frozenset(atom for atom in atoms if atom.holds(state)) for state in states),
-        end=None
-        if failure is None
-        else RecordedFailure(failure.step, failure.outcome.value, failure.missing, failure.detail),
+        holding=tuple(map(holding, states)),
+        end=None if result.failure is None else _record_failure(result.failure, holding),
         suspects=tuple(
             RecordedSuspect(
                 PlanStep(one.operator.operator.name, one.operator.objects), one.missing, one.tries
             )
             for one in result.suspects
         ),
+        cause=explain_failure(result),
+    )
+
+
+def _record_failure(failure: Failure, holding: Callable[[State], AbstractState]) -> RecordedFailure:
+    best = failure.best_draw
+    return RecordedFailure(
+        failure.step,
+        failure.outcome.value,
+        failure.missing,
+        failure.detail,
+        failure.draws,
+        frozenset() if best is None or best.state is None else holding(best.state),
     )
 
 
@@ -164,7 +189,8 @@ def plan_line(plan: RecordedPlan) -> bytes:
             "states": _changes(plan.states),
             "subgoals": [listed(subgoal) for subgoal in plan.subgoals],
             "holding": [listed(true) for true in plan.holding],
-            "end": None if plan.end is None else _end_to_json(plan.end),
+            "end": None if plan.end is None else _end_to_json(plan.end, plan.states[-1], listed),
+            **({} if plan.cause is None else {"cause": [plan.cause.cause, plan.cause.advice]}),
             **({"suspects": [_suspect_to_json(one) for one in plan.suspects]} if plan.suspects else {}),
         }
     )
@@ -211,13 +237,30 @@ def _suspect_to_json(suspect: RecordedSuspect) -> dict[str, JsonValue]:
     }
 
 
-def _end_to_json(end: RecordedFailure) -> dict[str, JsonValue]:
-    return {
+def _end_to_json(
+    end: RecordedFailure, before: State, listed: Callable[[AbstractState], list[JsonValue]]
+) -> dict[str, JsonValue]:
+    found: dict[str, JsonValue] = {
         "step": end.step,
         "outcome": end.outcome,
         "missing": [atom_to_json(atom) for atom in end.missing],
         "detail": end.detail,
     }
+    if end.draws:
+        found["draws"] = [_draw_to_json(draw, before) for draw in end.draws]
+        found["holding"] = listed(end.holding)
+    return found
+
+
+def _draw_to_json(draw: Draw, before: State) -> dict[str, JsonValue]:
+    found: dict[str, JsonValue] = {"params": list(draw.parameters), "outcome": draw.outcome.value}
+    if draw.missing:
+        found["missing"] = [atom_to_json(atom) for atom in draw.missing]
+    if draw.reason:
+        found["reason"] = draw.reason
+    if draw.state is not None:
+        found["state"] = _changes((before, draw.state))[1]
+    return found
 
 
 class _PlanReader:
@@ -237,7 +280,7 @@ class _PlanReader:
             "subgoals",
             "holding",
             "end",
-            optional=("suspects",),
+            optional=("suspects", "cause"),
         )
         self.objects = objects_from_json(self.record["objects"], index.types)
         self.reader = GroundAtomReader(index, self.objects)
@@ -262,7 +305,8 @@ class _PlanReader:
             states=states,
             subgoals=tuple(map(self._atoms_at, record["subgoals"].items())),
             holding=holding,
-            end=None if record["end"].value is None else self._end(record["end"]),
+            end=None if record["end"].value is None else self._end(record["end"], states[-1]),
+            cause=self._cause(record["cause"]) if "cause" in record else None,
             suspects=tuple(map(self._suspect, record["suspects"].items())) if "suspects" in record else (),
         )
 
@@ -315,11 +359,40 @@ class _PlanReader:
             record["tries"].integer(),
         )
 
-    def _end(self, field: Field) -> RecordedFailure:
-        record: Mapping[str, Field] = field.record("step", "outcome", "missing", "detail")
+    def _cause(self, field: Field) -> FailureCause:
+        parts = field.items()
+        if len(parts) != 2:
+            raise field.fault("a cause is a sentence and advice.")
+        return FailureCause(parts[0].text(), parts[1].text())
+
+    def _end(self, field: Field, before: State) -> RecordedFailure:
+        names = ("step", "outcome", "missing", "detail")
+        record: Mapping[str, Field] = field.record(*names, optional=("draws", "holding"))
+        draws = record["draws"].items() if "draws" in record else ()
         return RecordedFailure(
             record["step"].integer(),
             self._outcome(record["outcome"]),
             tuple(self.reader.atom(item) for item in record["missing"].items()),
             record["detail"].text(),
+            tuple(self._draw(item, before) for item in draws),
+            self._atoms_at(record["holding"]) if "holding" in record else frozenset(),
         )
+
+    def _draw(self, field: Field, before: State) -> Draw:
+        record = field.record("params", "outcome", optional=("missing", "reason", "state"))
+        missing = record["missing"].items() if "missing" in record else ()
+        return Draw(
+            record["params"].numbers(),
+            Outcome(self._outcome(record["outcome"])),
+            tuple(self.reader.atom(item) for item in missing),
+            record["reason"].text() if "reason" in record else "",
+            self._state_after(record["state"], before) if "state" in record else None,
+        )
+
+    def _state_after(self, field: Field, before: State) -> State:
+        vectors = {obj: before[obj] for obj in before}
+        for name, vector in field.entries().items():
+            obj = Field(name, field.source, field.path).look_up("object", self.objects)
+            vectors[obj] = vector.numbers()
+        with field.locate_errors():
+            return State(vectors)

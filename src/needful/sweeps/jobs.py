@@ -6,17 +6,30 @@ Each job has a key, a hash of its settings. Equal jobs have the same key in ever
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
+from typing import Any
 
-from needful.errors import InvalidInputError, check_at_least_one
+from needful.errors import InvalidInputError, UnknownNameError, check_at_least
 from needful.evaluation.pipeline import RunConfig
 from needful.evaluation.records import config_hash
 from needful.planning.bilevel import PlanningConfig
 from needful.planning.planners import DEFAULT_PLANNER, make_planner
+from needful.sampler_learning.learn_samplers import PAPER_SAMPLERS, SamplerConfig
 from needful.storage.json_fields import Field, JsonValue, dump_json
 
 # Settings of a job that are stored only if they differ from their defaults.
-OPTIONAL = ("samples_per_step", "horizon")
+OPTIONAL_NUMBERS = ("samples_per_step", "horizon")
+OPTIONAL_NAMES = ("samplers", "preset")
+OPTIONAL_FLAGS = ("oracle_samplers", "adaptive", "cpu_time")
+OPTIONAL = OPTIONAL_NUMBERS + OPTIONAL_NAMES + OPTIONAL_FLAGS
+
+# How samplers are trained, by name.
+SAMPLERS: Mapping[str, SamplerConfig] = MappingProxyType(
+    {"default": SamplerConfig(), "paper": PAPER_SAMPLERS}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +46,11 @@ class Job:
         learning_timeout: seconds of learning, None for no limit.
         samples_per_step: how many times to try a step with continuous parameters.
         horizon: the maximum number of low-level actions in a plan, None for the domain's horizon.
+        samplers: how samplers are trained, a name in `SAMPLERS`.
+        oracle_samplers: whether tasks are solved with the domain's hand-written samplers.
+        adaptive: whether planning adapts to failed refinements; see `PlanningConfig`.
+        cpu_time: whether the seconds of planning are CPU time, which does not depend on other programs.
+        preset: the preset of these settings and which of them were changed, see `RunConfig`; empty without.
     """
 
     domain: str
@@ -46,6 +64,11 @@ class Job:
     planner: str = DEFAULT_PLANNER
     samples_per_step: int = 10
     horizon: int | None = None
+    samplers: str = "default"
+    oracle_samplers: bool = False
+    adaptive: bool = True
+    cpu_time: bool = False
+    preset: str = ""
 
     def __post_init__(self) -> None:
         for name in ("domain", "learner", "planner"):
@@ -56,7 +79,7 @@ class Job:
         for name, least in (("seed", 0), ("demos", 1), ("tasks", 0), ("abstract_plans", 1)):
             if getattr(self, name) < least:
                 raise InvalidInputError(f"{name} must be at least {least}, got {getattr(self, name)}.")
-        check_at_least_one(samples_per_step=self.samples_per_step, horizon=self.horizon)
+        check_at_least(1, samples_per_step=self.samples_per_step, horizon=self.horizon)
         for name in ("timeout", "learning_timeout"):
             seconds = getattr(self, name)
             if seconds is not None and not 0 < seconds < math.inf:
@@ -95,7 +118,13 @@ class Job:
         needed = [name for name in cls.__dataclass_fields__ if name not in OPTIONAL]
         record = field.record(*needed, optional=OPTIONAL)
         limit = record["learning_timeout"]
-        optional = {name: record[name].integer() for name in OPTIONAL if name in record}
+        optional: dict[str, Any] = {}
+        for names, read in (
+            (OPTIONAL_NUMBERS, Field.integer),
+            (OPTIONAL_NAMES, Field.text),
+            (OPTIONAL_FLAGS, Field.boolean),
+        ):
+            optional |= {name: read(record[name]) for name in names if name in record}
         with field.locate_errors():
             return cls(
                 domain=record["domain"].name(),
@@ -114,15 +143,27 @@ class Job:
 def run_config(job: Job) -> RunConfig:
     """Return the configuration of a job's run.
 
-    Raises `UnknownNameError` if the learner or the planner of the job is unknown.
+    Raises `UnknownNameError` if the learner, the planner or the samplers of the job are unknown.
     """
+    if job.samplers not in SAMPLERS:
+        raise UnknownNameError("kind of samplers", job.samplers, SAMPLERS)
     planning = PlanningConfig(
         timeout=job.timeout,
         max_abstract_plans=job.abstract_plans,
         samples_per_step=job.samples_per_step,
         horizon=job.horizon,
         planner=make_planner(job.planner),
+        adaptive=job.adaptive,
+        clock=time.thread_time if job.cpu_time else time.monotonic,
     )
     return RunConfig(
-        job.learner, job.demos, job.tasks, job.seed, planning, learning_timeout=job.learning_timeout
+        job.learner,
+        job.demos,
+        job.tasks,
+        job.seed,
+        planning,
+        SAMPLERS[job.samplers],
+        oracle_samplers=job.oracle_samplers,
+        learning_timeout=job.learning_timeout,
+        preset=job.preset,
     )

@@ -145,6 +145,15 @@ def test_a_start_must_be_hashable() -> None:
         SlidingPuck().initial_state([1.0])
 
 
+def test_a_scene_must_be_hashable() -> None:
+    class ListedScene(SlidingPuck):
+        def scene(self, start):
+            return [start]
+
+    with pytest.raises(InvalidInputError, match=r"`scene`.*\[1.0\].*not hashable.*tuple"):
+        ListedScene().initial_state(1.0)
+
+
 def test_start_of_sets_up_a_state_from_its_features() -> None:
     class Recorded(SlidingPuck):
         def start_of(self, state):

@@ -15,10 +15,9 @@ from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError
 from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts
-from needful.reports.page import task_films
 from needful.reports.page.page import make_report, operator_cards, page_data, run_labels
 from needful.reports.page.recorded_run import RecordedRun, read_run
-from needful.reports.page.task_films import FilmSelection, choose_films
+from needful.reports.page.task_films import FilmLimits, FilmSelection, choose_films
 from recorded_runs import run_lamps
 
 ENV = Lamps()
@@ -239,41 +238,44 @@ def many(run: RecordedRun, outcomes: Sequence[bool], states: int) -> RecordedRun
 
 
 def test_all_tasks_are_filmed_unless_they_are_too_many(lamps: RecordedRun) -> None:
-    assert choose_films(many(lamps, [True] * 50, 20)) == FilmSelection(frozenset(range(50)), 1)
-    films = choose_films(many(lamps, [True] * 1000, 10))
+    assert choose_films(many(lamps, [True] * 50, 20), FilmLimits()) == FilmSelection(
+        frozenset(range(50)), 1
+    )
+    films = choose_films(many(lamps, [True] * 1000, 10), FilmLimits())
     assert (len(films.tasks), films.stride) == (150, 1)
     assert sorted(films.tasks) == [number * 1000 // 150 for number in range(150)]
-    assert choose_films(many(lamps, [True] * 20, 101)) == FilmSelection(frozenset(range(20)), 2)
+    assert choose_films(many(lamps, [True] * 20, 101), FilmLimits()) == FilmSelection(
+        frozenset(range(20)), 2
+    )
 
 
 def test_failures_get_half_of_the_films(lamps: RecordedRun) -> None:
     outcomes = [task % 10 > 0 for task in range(1000)]
-    films = choose_films(many(lamps, outcomes, 10)).tasks
+    films = choose_films(many(lamps, outcomes, 10), FilmLimits()).tasks
     assert sum(not outcomes[task] for task in films) == 75
     few_solved = [task < 10 for task in range(1000)]
-    films = choose_films(many(lamps, few_solved, 10)).tasks
+    films = choose_films(many(lamps, few_solved, 10), FilmLimits()).tasks
     assert sum(not few_solved[task] for task in films) == 140
 
 
 @given(outcomes=st.lists(st.booleans(), min_size=1, max_size=300), states=st.integers(1, 101))
 def test_films_stay_within_their_limits(lamps: RecordedRun, outcomes: list[bool], states: int) -> None:
     run = many(lamps, outcomes, states)
-    films = choose_films(run)
+    films = choose_films(run, FilmLimits())
     pictures = sum(len([*range(0, states - 1, films.stride), states - 1]) for _ in films.tasks)
     assert films.tasks <= run.plans.keys()
-    assert len(films.tasks) >= min(len(outcomes), task_films.ENOUGH_FILMS)
+    assert len(films.tasks) >= min(len(outcomes), FilmLimits().films)
     # The last state of a plan is always drawn, which can add one picture per film.
-    assert pictures <= task_films.MAX_PICTURES + len(films.tasks)
+    assert pictures <= FilmLimits().pictures + len(films.tasks)
 
 
-def test_omitted_pictures_become_notes(lamps: RecordedRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task_films, "MAX_PICTURES", 6)
-    monkeypatch.setattr(task_films, "ENOUGH_FILMS", 2)
-    (run,) = page_data([lamps], find)["runs"]
+def test_omitted_pictures_become_notes(lamps: RecordedRun) -> None:
+    (run,) = page_data([lamps], find, FilmLimits(pictures=6, films=2))["runs"]
     assert [task["film"] is not None for task in run["tasks"]] == [True, True, False, False]
     assert run["tasks"][0]["film"]["places"] == [0, 2, 4]
     tasks, states = run["notes"]
     assert "2 of 4 tasks" in tasks
+    assert "`needful report lamps` draws more films" in tasks
     assert "one in 2 states" in states
 
 

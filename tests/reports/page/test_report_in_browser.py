@@ -17,6 +17,7 @@ from PIL import Image
 from axe_core import fetch_axe, violations
 from headless_browser import CHROMIUM, Browser, open_browser
 from lamp_world import HOSTILE, MARKUP, LampNames, Lamps
+from needful.core.plans import Draw, Outcome
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
 from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts
@@ -29,6 +30,7 @@ from recorded_runs import run_lamps, run_screws
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium to open pages with")
 
 WIDE, HIGH, PHONE = 1200, 900, 360
+MISSES = 12
 LAMPS, HOSTILE_LAMPS = Lamps(), Lamps(HOSTILE)
 
 
@@ -62,6 +64,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
     }
     about["doubted"] = [doubted(read_run(lamps))]
     about["careful"] = [forbidding_lit_lamps(read_run(lamps))]
+    about["idle"] = [without_effects(read_run(lamps))]
+    about["misses"] = [with_misses(read_run(lamps))]
     missed = read_run(lamps).records[1]
     late = replace(missed, outcome="timeout", abstract_plans=0, failure="timeout", missing=())
     about["late"] = [replace(read_run(lamps), records=(late,), plans={})]
@@ -87,6 +91,39 @@ def forbidding_lit_lamps(run: RecordedRun) -> RecordedRun:
     careful = replace(switch, negative_preconditions=switch.add_effects)
     changed = replace(stored, model=replace(stored.model, operators=(careful,)))
     return replace(run, model=replace(run.model, stored=changed))
+
+
+def without_effects(run: RecordedRun) -> RecordedRun:
+    """Return the run with an operator that changes nothing."""
+    assert run.model is not None
+    stored = run.model.stored
+    (switch,) = stored.model.operators
+    nothing: frozenset[object] = frozenset()
+    idle = replace(switch, preconditions=nothing, add_effects=nothing)
+    changed = replace(stored, model=replace(stored.model, operators=(idle,)))
+    return replace(run, model=replace(run.model, stored=changed))
+
+
+def with_misses(run: RecordedRun) -> RecordedRun:
+    """Return a run whose only task failed in its first step: some draws did not start, others missed."""
+    plan = run.plans[1]
+    assert plan.end is not None
+    (missing,) = plan.end.missing
+    lamp = plan.states[0].objects[0]
+    draws = tuple(
+        Draw((number / MISSES, 0.5), Outcome.NOT_INITIABLE)
+        if number % 3 == 0
+        else Draw(
+            (number / MISSES, 0.25),
+            Outcome.SUBGOAL_MISSED,
+            (missing,),
+            state=plan.states[0].replace({lamp: {"x": number / 5}}),
+        )
+        for number in range(MISSES)
+    )
+    end = replace(plan.end, step=0, draws=draws)
+    failed = replace(plan, actions=(), states=plan.states[:1], holding=plan.holding[:1], end=end)
+    return replace(run, records=run.records[1:2], plans={1: failed})
 
 
 def as_policy(folder: Path) -> Path:
@@ -149,9 +186,13 @@ def click(browser: Browser, selector: str, index: int = 0) -> None:
     browser.run(f"document.querySelectorAll({json.dumps(selector)})[{index}].click()")
 
 
+def point_at(browser: Browser, selector: str) -> None:
+    browser.run(f"document.querySelector('{selector}').dispatchEvent(new PointerEvent('pointerenter'))")
+
+
 def test_a_report_of_fifty_tasks_is_small(pages: Pages) -> None:
     assert len(pages.screws.records) == 50
-    assert pages["screws"].stat().st_size < 5_000_000
+    assert pages["screws"].stat().st_size < 1_000_000
 
 
 def test_the_summary(browser: Browser, pages: Pages) -> None:
@@ -159,10 +200,12 @@ def test_the_summary(browser: Browser, pages: Pages) -> None:
     assert texts(browser, "h1") == ["Screws"]
     assert texts(browser, "#subtitle") == ["necessary from 6 demonstrations, seed 0"]
     assert texts(browser, ".tile strong")[:2] == ["100 %", "4"]
-    assert texts(browser, "#sections a") == ["Summary", "Operators", "Doubts", "Hill climb", "Tasks"]
+    assert texts(browser, "#sections a") == [
+        *("Summary", "Tasks", "Operators", "Doubts", "Times", "Hill climb")
+    ]
     assert "No task failed." in texts(browser, "#summary p")
-    assert browser.run("document.querySelectorAll('#summary .chart .dot').length") == 50
-    curve = browser.run("document.querySelector('#summary .curve').getBBox().height")
+    assert browser.run("document.querySelectorAll('#times .chart .dot').length") == 50
+    curve = browser.run("document.querySelector('#times .curve').getBBox().height")
     assert curve > 100
     assert "50 of 50 solved" in browser.run(
         "document.querySelector('.chart svg').getAttribute('aria-label')"
@@ -310,12 +353,112 @@ def test_a_failed_task_shows_the_reason_and_replays_the_attempt(browser: Browser
     (ended,) = texts(browser, ".steps .failed")
     assert "Switch(lamp3)ended here" in ended
     succeeded = int(browser.run("document.querySelector('.player input').max"))
-    assert f"{succeeded} steps succeeded" in failure
+    assert f"{succeeded - 1} steps succeeded" in failure
+    assert "The last picture shows the best try of the failed step." in failure
+    assert f"Step {succeeded}, Switch(lamp3), ran but never made Lit(lamp3) true" in failure
+    scrub(browser, succeeded)
+    assert "Switch(lamp3)" in texts(browser, ".status")[0]
+    assert texts(browser, ".judged .is-false") == ["does not hold: Lit(lamp3)"]
     click(browser, ".failures button", 1)
     assert texts(browser, ".task h3") == ["Task 3 subgoal missed"]
     click(browser, ".filter input")
     visible = "[...document.querySelectorAll('.grid-of-chips .chip')].filter(one => !one.hidden).length"
     assert browser.run(visible) == 2
+
+
+def test_the_tries_of_a_failed_step_are_drawn_with_their_reasons(browser: Browser, pages: Pages) -> None:
+    open_page(browser, pages["misses"])
+    assert texts(browser, ".draws figcaption") == ["Parameters that were tried for step 1"]
+    reasons = texts(browser, ".draws .legend li")
+    assert sum(int(reason.rpartition(" · ")[2]) for reason in reasons) == MISSES
+    assert browser.run("document.querySelectorAll('.draws .try:not(.swatch *)').length") == 2 * MISSES
+    ghosts = "[...document.querySelectorAll('.picture .ghost')]"
+    shown = f"{ghosts}.filter(one => one.getClientRects().length).length"
+    tries = browser.run(shown)
+    assert tries > 0
+    click(browser, ".stage .filter input")
+    assert browser.run(shown) == 0
+    click(browser, ".stage .filter input")
+    point_at(browser, ".draws .try:not(.swatch *)")
+    assert browser.run("document.querySelectorAll('.ghost.faded').length") >= tries - 1
+    assert "draw 1: (" in texts(browser, ".tip")[0]
+    assert browser.messages == []
+
+
+def test_links_lead_to_a_task_a_step_and_an_operator(browser: Browser, pages: Pages) -> None:
+    open_page(browser, pages["lamps"])
+    assert browser.run("location.hash") == ""
+    browser.run("void (location.hash = '#task-2/step-3')")
+    assert texts(browser, ".task h3") == ["Task 2 solved"]
+    assert texts(browser, ".status")[0].startswith("After step 3 of 4")
+    click(browser, ".steps button", 1)
+    assert browser.run("location.hash") == "#task-2/step-1"
+    link = browser.run("document.querySelector('.to-operator').getAttribute('href')")
+    assert link == "#operator-Switch"
+    click(browser, ".to-operator")
+    assert browser.run("document.querySelector('.toggle').getAttribute('aria-expanded')") == "true"
+    assert browser.run("document.activeElement.className") == "toggle"
+    for broken in ("#task-99", "#operator-%", "#step-x", "#run-7/task-1", "#</script>"):
+        browser.run(f"void (location.hash = {json.dumps(broken)})")
+    assert browser.messages == []
+    open_page(browser, pages["compared"])
+    browser.run("void (location.hash = '#run-1/task-3')")
+    assert browser.run("document.querySelector('.picker[aria-pressed=true]').value") == "1"
+    assert texts(browser, ".task h3") == ["Task 3 subgoal missed"]
+
+
+def test_tasks_can_be_searched_and_sorted(browser: Browser, pages: Pages) -> None:
+    open_page(browser, pages["lamps"])
+    chips = "[...document.querySelectorAll('#tasks .chip')]"
+    visible = f"{chips}.filter(one => !one.hidden).map(one => one.textContent)"
+    type_in = (
+        "(() => {{ const field = document.querySelector('#tasks [type=search]'); field.value = '{}'; "
+        "field.dispatchEvent(new Event('input')); }})()"
+    )
+    browser.run(type_in.format("SUBGOAL"))
+    assert browser.run(visible) == ["1", "3"]
+    assert "2 of 4 tasks" in texts(browser, "#tasks [role=status]")
+    browser.run(type_in.format(""))
+    browser.run(
+        "(() => { const order = document.querySelector('#tasks .filters select'); order.value = 'outcome'; "
+        "order.dispatchEvent(new Event('change')); })()"
+    )
+    assert browser.run(visible) == ["1", "3", "0", "2"]
+
+
+def test_points_in_charts_open_their_tasks(browser: Browser, pages: Pages) -> None:
+    open_page(browser, pages["lamps"])
+    browser.run("document.querySelector('#times .dot.clickable').dispatchEvent(new MouseEvent('click'))")
+    assert texts(browser, ".task h3") == ["Task 0 solved"]
+    browser.run(
+        "document.querySelector('#times .dot.clickable').dispatchEvent(new PointerEvent('pointerenter'))"
+    )
+    assert texts(browser, ".tip")[0].startswith("Task 0: solved, ")
+
+
+def test_unchanged_atoms_of_a_subgoal_are_folded(browser: Browser, pages: Pages) -> None:
+    open_page(browser, pages["lamps"])
+    browser.run("void (location.hash = '#task-0/step-3')")
+    subgoal = ".judged > div:last-child"
+    assert len(texts(browser, f"{subgoal} > .atoms li")) == 1
+    assert texts(browser, f"{subgoal} summary") == ["2 unchanged"]
+    assert len(texts(browser, f"{subgoal} details li")) == 2
+
+
+def test_an_operator_without_effects_is_explained(browser: Browser, pages: Pages) -> None:
+    open_page(browser, pages["idle"])
+    (note,) = texts(browser, ".card .notice")
+    assert note.startswith("This operator changes no atom: no predicate describes what Switch(?x0) does.")
+    open_page(browser, pages["lamps"])
+    assert texts(browser, ".card .notice") == []
+
+
+def test_the_theme_is_remembered(browser: Browser, pages: Pages) -> None:
+    open_page(browser, pages["lamps"])
+    click(browser, "#theme")
+    open_page(browser, pages["screws"])
+    assert browser.run("document.documentElement.dataset.theme") == "dark"
+    browser.run("localStorage.clear()")
 
 
 def test_a_timeout_in_search_is_explained(browser: Browser, pages: Pages) -> None:

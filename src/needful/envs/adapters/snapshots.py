@@ -231,7 +231,13 @@ class SnapshotEnvironment(Environment):
     def _go_to(self, history: History) -> int:
         """Bring the simulator to the end of a history; return how many actions had to be run again."""
         session = self._session
-        session.select(self.scene(history.start), self.make_simulator)
+        scene = self.scene(history.start)
+        if not _hashable(scene):
+            raise InvalidInputError(
+                f"`scene` of the environment {self.name!r} returned {scene!r}, which is not hashable. "
+                "Return a number, a string, or a tuple of these."
+            )
+        session.select(scene, self.make_simulator)
         if session.live.history == history:
             return 0
         known = session.longest_known(history)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import itertools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from importlib.resources import files
 
 PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
@@ -33,6 +35,16 @@ def fill_page(template: str, style: str, script: str, data: object, texts: Mappi
     }
     # Fill in all placeholders in one pass: inserted text that looks like a placeholder stays.
     return PLACEHOLDER.sub(lambda placeholder: values[placeholder[1]], template)
+
+
+def join_scripts(*parts: Iterable[str]) -> str:
+    """Return scripts joined to one strict script whose names are not global."""
+    return "".join(['(() => {\n"use strict";\n', *itertools.chain(*parts), "})();\n"])
+
+
+def shared_asset(name: str) -> str:
+    """Return the text of a script or style that several pages share."""
+    return files("needful.envs.drawing").joinpath(name).read_text(encoding="utf-8")
 
 
 def as_safe_json(value: object) -> str:

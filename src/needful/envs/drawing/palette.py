@@ -31,6 +31,12 @@ def blend(first: str, second: str, fraction: float) -> str:
 
 def draw_legend(axes: Axes, meanings: Mapping[str, str]) -> None:
     """Draw a legend along the bottom of the axes; `meanings` maps each colour to its meaning."""
+    # Making a legend takes longer than drawing most states. Pictures on the same axes share it.
+    identity = f"legend {dict(meanings)}"
+    known = axes.get_legend()
+    if known is not None and known.get_gid() == identity:
+        known.set_visible(True)
+        return
     from matplotlib.patches import Patch
 
     legend = axes.legend(
@@ -46,5 +52,5 @@ def draw_legend(axes: Axes, meanings: Mapping[str, str]) -> None:
         handletextpad=0.5,
         columnspacing=1.4,
     )
-    # Drawing a legend is slow. By this id, the report page recognises equal legends and draws them once.
-    legend.set_gid(f"legend {dict(meanings)}")
+    # By this id, the report page recognises equal legends and draws them once.
+    legend.set_gid(identity)

@@ -33,6 +33,7 @@ class Search:
         seed: int,
         spent: Counters,
         seconds: float,
+        cpu_time: bool = False,
     ) -> None: ...
     def next(self, spent: Counters, seconds: float, max_nodes: int) -> list[int] | None: ...
 
@@ -45,4 +46,5 @@ def ground(
     goal: list[int],
     seconds: float,
     max_operators: int,
+    cpu_time: bool = False,
 ) -> Problem | None: ...

@@ -6,6 +6,7 @@ in `native/`. The module `_engine` is missing if the package was installed witho
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -78,6 +79,11 @@ def supports_portfolio(portfolio: Portfolio) -> bool:
     return type(portfolio) is Portfolio and all(
         _stage_tuple(stage) is not None for stage in portfolio.stages
     )
+
+
+def _clock_option(budget: Budget) -> dict[str, bool]:
+    """Return the option of the engine that makes it measure CPU time, if the clock of the budget does."""
+    return {"cpu_time": True} if budget.clock is time.thread_time else {}
 
 
 def _stage_tuple(stage: Stage) -> StageTuple | None:
@@ -170,6 +176,7 @@ class NativePlanStream:
             seed & (1 << 64) - 1,
             self._counters(),
             budget.remaining(),
+            **_clock_option(budget),
         )
         self._update_statistics()
 
@@ -266,6 +273,7 @@ class _Encoding:
             self._flatten_atoms(task.goal),
             budget.remaining(),
             _MAX_INT64 if limit is None else min(limit, _MAX_INT64),
+            **_clock_option(budget),
         )
 
     def _members(self, kind: Type) -> list[int]:

@@ -26,10 +26,6 @@ function inner(height = CHART.height) {
   return {x0: CHART.left, x1: chartWidth() - CHART.right, y0: height - CHART.bottom, y1: CHART.top};
 }
 
-function text(x, y, anchor, words) {
-  return draw("text", {x, y, "text-anchor": anchor}, words);
-}
-
 // A logarithmic scale around the values; times below 0.1 ms are drawn at 0.1 ms.
 function logScale(values, from, to) {
   const logs = values.map(value => Math.log10(Math.max(value, 1e-4)));
@@ -73,17 +69,18 @@ function solvedCurves(runs) {
     runs.length > 1 ? legend(runs.map(run => [`run${run.number % 8}`, run.label])) : null);
 }
 
-// The planning time of each task, in the order of the tasks.
-function timeDots(tasks) {
+// The planning time of each task, in the order of the tasks; a click opens the task.
+function timeDots(tasks, open) {
   const bounds = inner();
   const {position, ticks} = logScale(tasks.map(task => task.seconds.total), bounds.y0, bounds.y1);
   const across = index => bounds.x0 + (index + 0.5) / tasks.length * (bounds.x1 - bounds.x0);
   const size = Math.max(1.2, Math.min(4, 200 / tasks.length));
   const dots = tasks.map((task, index) => {
     const x = across(index).toFixed(1), y = position(task.seconds.total).toFixed(1);
-    return isSolved(task) ? draw("circle", {cx: x, cy: y, r: size, class: "dot"})
+    const mark = isSolved(task) ? draw("circle", {cx: x, cy: y, r: size, class: "dot"})
       : draw("path", {d: `M${x} ${y}m${-size} ${-size}l${2 * size} ${2 * size}m${-2 * size} 0l${2 * size} ${-2 * size}`,
         class: "cross"});
+    return withTip(mark, taskTip(task), () => open(task));
   });
   const rows = ticks.map(tick => [
     draw("path", {d: `M${bounds.x0} ${position(tick)}H${bounds.x1}`, class: "grid"}),
@@ -96,6 +93,10 @@ function timeDots(tasks) {
     `From ${seconds(Math.min(...times))} to ${seconds(Math.max(...times))}, ${seconds(mean(times))} on average.`,
     {nodes: [rows, ends.filter(Boolean), dots].flat(2)},
     failed ? legend([["dot", "solved"], ["cross-swatch", "not solved"]]) : null);
+}
+
+function taskTip(task) {
+  return `Task ${task.task}: ${words(task.outcome)}, ${seconds(task.seconds.total)}`;
 }
 
 // One bar whose parts are shares of a whole: [class, label, value, value as text].
@@ -116,8 +117,8 @@ function shareBar(caption, parts) {
     legend(shown.map(([kind, label, , shownValue]) => [kind, `${label} · ${shownValue}`])));
 }
 
-// Coverage (above) and number of operators (below) for each step of hill climbing.
-function climbChart(climb) {
+// Coverage (above) and number of operators (below) for each step of hill climbing; a click opens the step.
+function climbChart(climb, open) {
   const height = 300, bounds = {...inner(), y0: 150}, lower = {y0: height - CHART.bottom, y1: 182};
   const steps = climb.steps, most = Math.max(1, ...steps.map(step => step.operators));
   const across = index => bounds.x0 + (bounds.x1 - bounds.x0) * (index + 1) / (steps.length + 0.5);
@@ -133,8 +134,9 @@ function climbChart(climb) {
   const stride = Math.ceil(steps.length * 28 / (bounds.x1 - bounds.x0));
   const numbers = steps.map((_, index) => index % stride ? null
     : text(across(index), lower.y0 + 18, "middle", String(index + 1)));
-  const dots = steps.map((step, index) =>
-    draw("circle", {cx: across(index), cy: up(covered(step)), r: 3.2, class: "dot"}));
+  const dots = steps.map((step, index) => withTip(
+    draw("circle", {cx: across(index), cy: up(covered(step)), r: 3.2, class: "dot"}),
+    `Step ${index + 1}: covers ${percent(covered(step))} with ${count(step.operators, "operator")}`, () => open(index)));
   const last = steps.at(-1);
   return figure("Coverage of the demonstrations (line) and number of operators (bars), step by step",
     `${count(steps.length, "step")}, up to a coverage of ${percent(covered(last))} with ${count(last.operators, "operator")}.`,

@@ -47,8 +47,13 @@ function climbStep(climb, step, index) {
 function climbSection(run) {
   const climb = run.model && run.model.climb;
   if (!climb || !climb.steps.length) return null;
+  const list = make("ol", {class: "climb"}, climb.steps.map((step, index) => climbStep(climb, step, index)));
+  const open = index => {
+    const step = list.children[index].querySelector("details");
+    step.open = true;
+    step.scrollIntoView({block: "nearest"});
+  };
   return section("climb", "Hill climb",
     make("p", {class: "lead"}, "Hill climbing learned the operators. Each step either covers more of the demonstrations or reduces the number of operators. Open a step to see the operators that were added (+), removed (−) and changed (~)."),
-    climbChart(climb),
-    make("ol", {class: "climb"}, climb.steps.map((step, index) => climbStep(climb, step, index))));
+    climbChart(climb, open), list);
 }

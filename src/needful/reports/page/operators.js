@@ -112,9 +112,16 @@ function whyView(run, card) {
   return parts;
 }
 
+// Why an operator without effects is in the model.
+function noEffects(card) {
+  return make("p", {class: "notice"}, `This operator changes no atom: no predicate describes what ${card.runs} does. `,
+    "It is kept because demonstrations use it. If the simulator reports that one of its objects made a step fail, ",
+    "the next plan runs this operator before that step.");
+}
+
 function operatorCard(run, card, index) {
   const why = make("div", {class: "why", id: `why-${index}`, hidden: true});
-  const article = make("article", {class: "card", "aria-labelledby": `operator-${index}`});
+  const article = make("article", {class: "card", "aria-labelledby": `operator-${index}`, "data-operator": card.name});
   const toggle = make("button", {type: "button", class: "toggle", "aria-expanded": "false", "aria-controls": `why-${index}`,
     onclick: () => {
       const opening = why.hidden;
@@ -122,13 +129,25 @@ function operatorCard(run, card, index) {
       why.hidden = !opening;
       toggle.setAttribute("aria-expanded", String(opening));
       article.classList.toggle("open", opening);
+      if (opening) setFragment(run, operatorPart(card.name));
     }}, "Explain", make("span", {class: "unseen"}, ` ${card.name}`));
   const source = `learned from ${count(card.transitions, "transition")} in ${count(card.demonstrations, "demonstration")}`;
   return fill(article, {}, [
     make("h3", {id: `operator-${index}`}, card.name),
     make("p", {class: "quiet"}, "runs ", make("code", {}, card.runs), run.model.explained ? ` · ${source}` : ""),
-    pddl(card.pddl),
+    pddl(card.pddl), card.changes ? null : noEffects(card),
     run.model.explained ? toggle : null, why]);
+}
+
+// Open the card of an operator and move to it; return whether there is one.
+function openOperator(name) {
+  const card = [...document.querySelectorAll("#operators .card")].find(one => one.dataset.operator === name);
+  if (!card) return false;
+  const toggle = card.querySelector(".toggle");
+  if (toggle && toggle.getAttribute("aria-expanded") === "false") toggle.click();
+  card.scrollIntoView({block: "start"});
+  (toggle || card.querySelector("h3")).focus({preventScroll: true});
+  return true;
 }
 
 function operatorsSection(run) {

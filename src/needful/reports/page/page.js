@@ -11,12 +11,16 @@ function subtitle(run) {
   return [make("strong", {}, run.learner), `${from}, seed ${run.seed}`];
 }
 
+let selected = null, openSelected = () => {};
+
 function show(run, task = null) {
   let open = () => {};
   const choose = (other, wanted) => (other === run ? open(wanted) : show(other, wanted));
   const [tasks, openTask] = tasksSection(run);
   open = openTask;
-  const sections = [comparisonSection(runs, domains, choose), summarySection(run, open), operatorsSection(run), doubtsSection(run), climbSection(run), tasks];
+  [selected, openSelected] = [run, open];
+  const sections = [comparisonSection(runs, domains, choose), summarySection(run, open), tasks, operatorsSection(run),
+    doubtsSection(run), timesSection(run, open), climbSection(run)];
   main.replaceChildren(...sections.filter(Boolean));
   document.getElementById("sections").replaceChildren(...[...main.querySelectorAll(":scope > section")].map(one =>
     make("a", {href: `#${one.id}`}, one.querySelector("h2").textContent)));
@@ -43,9 +47,43 @@ function setTheme(dark) {
   theme.setAttribute("aria-label", dark ? "Use light colours" : "Use dark colours");
 }
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
-setTheme(prefersDark.matches);
-prefersDark.addEventListener("change", () => setTheme(prefersDark.matches));
-theme.addEventListener("click", () => setTheme(document.documentElement.dataset.theme !== "dark"));
+setTheme((rememberedTheme() ?? (prefersDark.matches ? "dark" : "light")) === "dark");
+prefersDark.addEventListener("change", () => rememberedTheme() === null && setTheme(prefersDark.matches));
+theme.addEventListener("click", () => {
+  setTheme(document.documentElement.dataset.theme !== "dark");
+  rememberTheme(document.documentElement.dataset.theme);
+});
+
+// The browser may forbid storage, for example in a sandbox; then the theme is not remembered.
+function rememberedTheme() {
+  try {
+    const found = localStorage.getItem("needful-theme");
+    return found === "dark" || found === "light" ? found : null;
+  } catch {
+    return null;
+  }
+}
+
+function rememberTheme(name) {
+  try {
+    localStorage.setItem("needful-theme", name);
+  } catch {
+    // See above.
+  }
+}
+
+// Go to the run, task, step or operator that the address names.
+function follow() {
+  const wanted = readFragment(), run = runs[wanted.run ?? selected.number];
+  if (!run) return;
+  if (run !== selected) show(run);
+  const task = run.tasks.find(one => one.task === wanted.task);
+  if (task) openSelected(task, true, Number.isFinite(wanted.step) ? wanted.step : null);
+  if (wanted.operator !== undefined) openOperator(wanted.operator);
+}
 
 show(runs[0]);
-if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+settled = true;
+follow();
+addEventListener("hashchange", follow);
+if (/^#\w+$/.test(location.hash)) document.getElementById(location.hash.slice(1))?.scrollIntoView();

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from needful.core.operators import GroundOperator, Operator
 from needful.envs.contract import Environment
-from needful.envs.drawing.inline_page import fill_page
+from needful.envs.drawing.inline_page import fill_page, join_scripts, shared_asset
 from needful.errors import InvalidInputError
 from needful.operator_learning.doubts import DoubtKind, Doubts
 from needful.operator_learning.explanation import (
@@ -21,7 +21,7 @@ from needful.operator_learning.explanation import (
 from needful.planning.pddl.writer import write_actions
 from needful.reports.page.recorded_run import RecordedModel, RecordedRun
 from needful.reports.page.shared_tables import AtomList
-from needful.reports.page.task_films import FilmSelection, choose_films, task_rows
+from needful.reports.page.task_films import FilmLimits, FilmSelection, choose_films, task_rows
 from needful.storage.evidence import RecordedClimb, climb_to_json
 from needful.storage.json_fields import JsonValue
 
@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from needful.reports.page.svg_recorder import StateRenderer
 
 SUMMARY_KEYS = ("demos", "transitions", "operators", "coverage", "false_claims_validated")
-# The JavaScript files, in the order in which they are joined into one script.
+# The JavaScript files, in the order in which they are joined into one script. The first ones are shared
+# with the 3D page of household plans.
+SHARED_SCRIPTS = ("elements.js", "player.js", "failure.js")
 SCRIPTS = (
-    "elements.js",
+    "fragments.js",
     "charts.js",
     "summary.js",
     "operators.js",
@@ -59,6 +61,7 @@ class RendererCache:
     """
 
     find_environment: FindEnvironment
+    limits: FilmLimits
     renderers: dict[str, StateRenderer | str] = field(default_factory=dict)
 
     def renderer(self, domain: str) -> StateRenderer | str:
@@ -88,9 +91,11 @@ class RendererCache:
             return str(error)
 
 
-def page_data(runs: Sequence[RecordedRun], find_environment: FindEnvironment) -> dict[str, Any]:
+def page_data(
+    runs: Sequence[RecordedRun], find_environment: FindEnvironment, limits: FilmLimits | None = None
+) -> dict[str, Any]:
     """Return all data that the page about the given runs shows, as JSON values."""
-    cache = RendererCache(find_environment)
+    cache = RendererCache(find_environment, limits or FilmLimits())
     labels = run_labels(runs)
     shown = [_run_data(run, label, cache) for run, label in zip(runs, labels, strict=True)]
     return {"runs": shown, "scenes": cache.as_json()}
@@ -154,7 +159,7 @@ def _tasks(
         if run.records and run.learned:
             notes.append("The plans of this run were not recorded, so there is nothing to replay.")
         return task_rows(run, atoms, None, FilmSelection(frozenset()))
-    films, renderer = choose_films(run), cache.renderer(run.domain)
+    films, renderer = choose_films(run, cache.limits), cache.renderer(run.domain)
     if not isinstance(renderer, str):
         try:
             rows = task_rows(run, atoms, renderer, films)
@@ -172,11 +177,11 @@ def _omission_notes(run: RecordedRun, films: FilmSelection) -> Iterator[str]:
     """Yield notes about pictures that are omitted to keep the page small."""
     if len(films.tasks) < len(run.plans):
         yield (
-            f"To keep this page small, only {len(films.tasks)} of {len(run.records)} tasks have pictures: "
-            "failed and solved ones, evenly spread."
+            f"Only {len(films.tasks)} of {len(run.records)} tasks have films: failed and solved ones, "
+            f"evenly spread. `needful report {run.name}` draws more films."
         )
     if films.stride > 1:
-        yield f"To keep this page small, only one in {films.stride} states of each plan is drawn."
+        yield f"Only one in {films.stride} states of each plan is drawn."
 
 
 def _model(run: RecordedRun, model: RecordedModel, atoms: AtomList, notes: list[str]) -> dict[str, Any]:
@@ -225,17 +230,19 @@ def _climb(climb: RecordedClimb) -> dict[str, Any]:
     return {key: content[key] for key in ("transitions", "steps")}
 
 
-def make_report(runs: Sequence[RecordedRun], find_environment: FindEnvironment) -> str:
+def make_report(
+    runs: Sequence[RecordedRun], find_environment: FindEnvironment, limits: FilmLimits | None = None
+) -> str:
     """Return the HTML page about the given runs.
 
-    The page loads no other files. Equal runs give equal pages.
+    The page loads no other files. Equal runs give equal pages. `limits` bounds the number of pictures.
     """
     if not runs:
         raise InvalidInputError("A report needs at least one run.")
-    script = "".join(['(() => {\n"use strict";\n', *map(_asset, SCRIPTS), "})();\n"])
+    script = join_scripts(map(shared_asset, SHARED_SCRIPTS), map(_asset, SCRIPTS))
     domains = dict.fromkeys(run.domain for run in runs)
     title = {"title": f"{', '.join(domains)} · needful"}
-    data = page_data(runs, find_environment)
+    data = page_data(runs, find_environment, limits)
     return fill_page(_asset("page.html"), _asset("page.css"), script, data, title)
 
 
@@ -261,6 +268,9 @@ def operator_cards(model: RecordedModel) -> list[dict[str, Any]]:
                 "parameters": [[v.name, v.type.name] for v in operator.parameters],
                 "runs": call_text(operator),
                 "pddl": _without_action_comments(action),
+                "changes": bool(
+                    operator.add_effects or operator.delete_effects or operator.delete_patterns
+                ),
                 "transitions": explained.transitions,
                 "demonstrations": explained.demonstrations,
                 "reasons": list(_reasons(explained)),

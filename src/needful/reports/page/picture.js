@@ -30,9 +30,14 @@ function mixedPath(one, other, share) {
   });
 }
 
+const STEP_MILLISECONDS = 1100;
+
+// A stage of `Player` that shows pictures. `tries` has the marks that each try of the failed step moved.
 class Picture {
   constructor(scene, film) {
     this.scene = scene;
+    this.eases = true;
+    this.tries = film.tries;
     this.states = film.places;  // the index of the state of each frame
     this.frames = film.frames.map(unpack);
     this.nodes = new Map();
@@ -43,15 +48,34 @@ class Picture {
     this.element = draw("svg", {viewBox: `0 0 ${width} ${height}`, class: "picture", role: "img", "aria-label": "The start"},
       draw("defs", {}, scene.clips.map((outline, index) =>
         draw("clipPath", {id: `clip${index}`}, draw("path", {d: outline})))),
-      this.canvas);
+      this.canvas, this.ghosts = this.drawTries());
+  }
+
+  milliseconds() {
+    return STEP_MILLISECONDS;
+  }
+
+  // Outlines of what each try of the failed step moved; texts are left out.
+  drawTries() {
+    return draw("g", {"aria-hidden": "true"}, this.tries.map(([group, ranges, number]) =>
+      draw("g", {class: `ghost tone${group % 6}`, "data-try": number}, unpack(ranges)
+        .filter(mark => IS_PATH(this.scene.forms[this.scene.marks[mark][0]])).map(mark => this.node(mark, mark, 0)))));
+  }
+
+  // Emphasise one try, or none.
+  highlight(number) {
+    for (const ghost of this.ghosts.children) {
+      ghost.classList.toggle("faded", number !== null && ghost.dataset.try !== String(number));
+    }
   }
 
   get last() {
     return this.frames.length - 1;
   }
 
-  // Show the picture at a time; 1.5 is halfway from state 1 to state 2.
-  show(time) {
+  // Show the picture at a time; 1.5 is halfway from state 1 to state 2. `tries`: whether to show all tries.
+  show(time, tries) {
+    this.ghosts.toggleAttribute("hidden", !tries);
     const after = this.states.findIndex(state => state > time);
     const index = after < 0 ? this.last : after - 1;
     const share = after < 0 ? 0 : (time - this.states[index]) / (this.states[after] - this.states[index]);

@@ -73,13 +73,16 @@ function failures(run, open) {
 }
 
 function summarySection(run, open) {
-  const charts = run.tasks.length && run.learned
-    ? make("div", {class: "charts"}, solvedCurves([run]), timeDots(run.tasks)) : null;
   const notes = run.notes.map(note => make("p", {class: "notice"}, note));
   if (!run.learned) {
     notes.unshift(make("p", {class: "notice"},
       "Learning ran out of time, so there is no model, and no task was tried."));
   }
-  return section("summary", "Summary", summaryTiles(run), ...notes, charts, run.learned ? stageBar(run) : null,
-    make("h3", {}, "Failures"), failures(run, open));
+  return section("summary", "Summary", summaryTiles(run), ...notes, make("h3", {}, "Failures"), failures(run, open));
+}
+
+function timesSection(run, open) {
+  if (!run.tasks.length || !run.learned) return null;
+  return section("times", "Times",
+    make("div", {class: "charts"}, solvedCurves([run]), timeDots(run.tasks, open)), stageBar(run));
 }

@@ -19,8 +19,9 @@ from matplotlib.axes import Axes
 from matplotlib.backend_bases import GraphicsContextBase, RendererBase
 from matplotlib.figure import Figure
 from matplotlib.font_manager import weight_dict
+from matplotlib.patches import Rectangle
 from matplotlib.path import Path
-from matplotlib.transforms import Affine2D, BboxBase, Transform
+from matplotlib.transforms import Affine2D, BboxBase, IdentityTransform, Transform
 
 from needful.core.atoms import AbstractState
 from needful.core.state import State
@@ -363,8 +364,11 @@ class StateRenderer:
 
     def _clear_axes(self) -> None:
         """Remove all drawn items from the axes; `Axes.clear` is slower than drawing most states."""
+        legend = self._axes.get_legend()
         for artist in self._axes.get_children():
-            if artist not in self._empty:
+            if artist is legend:
+                artist.set_visible(False)  # `draw_legend` shows it again
+            elif artist not in self._empty:
                 artist.remove()
         for text in (self._axes.title, self._axes.xaxis.label, self._axes.yaxis.label):
             text.set_text("")
@@ -372,11 +376,22 @@ class StateRenderer:
         self._axes.relim()
 
 
+class _Background(Rectangle):
+    """The background of the axes. Every artist is clipped by it, so its transform must be fast."""
+
+    def get_patch_transform(self) -> Transform:
+        """Return the identity: the background is the unit square in the coordinates of the axes."""
+        return IdentityTransform()
+
+
 class _FixedLimitAxes(Axes):
     """Matplotlib axes with a faster `add_patch` for the case that autoscaling is off.
 
     Matplotlib updates the data limits for each new patch. This is slow, and only autoscaling needs it.
     """
+
+    def _gen_axes_patch(self) -> Rectangle:
+        return _Background((0.0, 0.0), 1.0, 1.0)
 
     def add_patch(self, p: Any) -> Any:
         """Add a patch to the axes; update the data limits only if autoscaling is on."""

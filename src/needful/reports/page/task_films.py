@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from needful.core.atoms import AbstractState
+from needful.core.controllers import Parameters
 from needful.core.model import Vocabulary
+from needful.core.plans import best_draw
+from needful.envs.drawing.tries import draws_data, group_draws
 from needful.errors import UnknownNameError
 from needful.evaluation.records import RunRecord
 from needful.reports.page.recorded_run import RecordedRun
@@ -18,11 +21,30 @@ from needful.storage.plans import RecordedPlan
 if TYPE_CHECKING:
     from needful.reports.page.svg_recorder import StateRenderer
 
-# A film is a sequence of pictures of the states of a plan. Each picture takes some milliseconds to draw. If
-# the films of all tasks need more than MAX_PICTURES pictures, fewer tasks get films, but at least
-# ENOUGH_FILMS.
-MAX_PICTURES = 1_500
-ENOUGH_FILMS = 50
+
+# The lower and the upper bounds of a controller's parameters.
+Bounds: TypeAlias = tuple[Parameters, Parameters]
+# How many tries of a failed step are drawn.
+MAX_DRAWN_TRIES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class FilmLimits:
+    """How many pictures a page draws; each takes some milliseconds.
+
+    Attributes:
+        pictures: the number of pictures that all films together may have.
+        films: the number of films that are made even if they need more pictures; then some states are left
+            out.
+    """
+
+    pictures: int = 1_500
+    films: int = 50
+
+
+# The page of `needful run` has fewer films, so that drawing does not take longer than the run itself.
+# `needful report` draws the others.
+RUN_FILMS = FilmLimits(pictures=200, films=8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,25 +58,25 @@ class FilmSelection:
     stride: int = 1
 
 
-def choose_films(run: RecordedRun) -> FilmSelection:
-    """Choose the tasks that get films, so that not many more than `MAX_PICTURES` pictures are drawn.
+def choose_films(run: RecordedRun, limits: FilmLimits) -> FilmSelection:
+    """Choose the tasks that get films, so that not many more pictures are drawn than the limits allow.
 
-    All tasks with plans are chosen if their plans have at most `MAX_PICTURES` states, or if there are at
-    most `ENOUGH_FILMS` such tasks. Otherwise only some are chosen, but at least `ENOUGH_FILMS`. At most
-    half of these are failed tasks, or more if there are too few solved tasks. If the plans of the chosen
-    tasks still have too many states, only every `stride`-th state is drawn.
+    All tasks with plans are chosen if their plans have few enough states, or if there are at most
+    `limits.films` such tasks. Otherwise only some are chosen, but at least `limits.films`. At most half of
+    these are failed tasks, or more if there are too few solved tasks. If the plans of the chosen tasks
+    still have too many states, only every `stride`-th state is drawn.
     """
     planned = [record for record in run.records if record.task in run.plans]
     pictures = sum(len(run.plans[record.task].states) for record in planned)
     most = len(planned)
-    if pictures > MAX_PICTURES and most > ENOUGH_FILMS:
-        most = max(ENOUGH_FILMS, MAX_PICTURES * most // pictures)
+    if pictures > limits.pictures and most > limits.films:
+        most = max(limits.films, limits.pictures * most // pictures)
     failed = [record.task for record in planned if not record.solved]
     solved = [record.task for record in planned if record.solved]
     shown_failed = _spread(failed, max(most // 2, most - len(solved)))
     chosen = [*shown_failed, *_spread(solved, most - len(shown_failed))]
     needed = sum(len(run.plans[task].states) for task in chosen)
-    return FilmSelection(frozenset(chosen), max(1, math.ceil(needed / MAX_PICTURES)))
+    return FilmSelection(frozenset(chosen), max(1, math.ceil(needed / limits.pictures)))
 
 
 def _spread(items: Sequence[int], most: int) -> list[int]:
@@ -70,10 +92,16 @@ def task_rows(
 
     The film is None if the task is not in `films` or if there is no renderer.
     """
+    operators = () if run.model is None else run.model.stored.model.operators
+    bounds = {one.name: (one.controller.low, one.controller.high) for one in operators}
     rows = []
     for record in run.records:
         plan = run.plans.get(record.task)
-        row = {**_record(record), "plan": None if plan is None else _plan(plan, atoms), "film": None}
+        row = {
+            **_record(record),
+            "plan": None if plan is None else _plan(plan, atoms, bounds),
+            "film": None,
+        }
         if plan is not None and renderer is not None and record.task in films.tasks:
             row["film"] = _film(plan, renderer, films.stride)
         rows.append(row)
@@ -96,34 +124,58 @@ def _record(record: RunRecord) -> dict[str, Any]:
     }
 
 
-def _plan(plan: RecordedPlan, atoms: AtomList) -> dict[str, Any]:
+def _plan(plan: RecordedPlan, atoms: AtomList, bounds: Mapping[str, Bounds]) -> dict[str, Any]:
+    """Return the data of a plan. If its last step failed in a try that ran, this try is its last state."""
     end = plan.end
+    landed = end is not None and end.best_draw is not None
     return {
         "steps": [[step.operator, [obj.name for obj in step.objects]] for step in plan.steps],
         "actions": list(map(str, plan.actions)),
         "goal": atoms.add(plan.goal),
         "subgoals": [atoms.add(subgoal) for subgoal in plan.subgoals],
-        "holding": [atoms.add(true) for true in plan.holding],
+        "holding": [
+            atoms.add(true) for true in (*plan.holding, *([end.holding] if end and landed else ()))
+        ],
+        "cause": plan.cause and [plan.cause.cause, plan.cause.advice],
         "end": end
         and {
             "step": end.step,
             "outcome": end.outcome,
             "detail": end.detail,
             "missing": atoms.add(end.missing),
+            "landed": landed,
+            "draws": draws_data(
+                end.draws, bounds.get(plan.steps[end.step].operator) if end.step < len(plan.steps) else None
+            ),
         },
     }
 
 
 def _film(plan: RecordedPlan, renderer: StateRenderer, stride: int) -> dict[str, Any]:
-    """Return pictures of some states of a plan, and the indices of these states."""
+    """Return pictures of some states of a plan, and the indices of these states.
+
+    If the last step failed, the last picture shows its best try, and `tries` has what each try moved.
+    """
     # Replace the goal's predicates by the environment's: those read from a file have no classifiers.
     goal = bound_to(plan.goal, renderer.environment.vocabulary)
     last = len(plan.states) - 1
-    indices = [*range(0, last, stride), last]
-    return {
-        "places": indices,
-        "frames": [run_length_pairs(renderer.frame(plan.states[index], goal)) for index in indices],
-    }
+    indices, states = [*range(0, last, stride), last], list(plan.states)
+    draws = () if plan.end is None else plan.end.draws
+    best = best_draw(draws)
+    if best is not None and best.state is not None:
+        indices.append(last + 1)
+        states.append(best.state)
+    frames = [renderer.frame(states[index], goal) for index in indices]
+    tries = []
+    if best is not None:
+        before = frozenset(frames[-2])
+        groups, _ = group_draws(draws)
+        shown = [(number, draw) for number, draw in enumerate(draws) if draw.state is not None]
+        for number, draw in shown[:MAX_DRAWN_TRIES]:
+            assert draw.state is not None
+            moved = [mark for mark in renderer.frame(draw.state, goal) if mark not in before]
+            tries.append([groups[number], run_length_pairs(moved), number])
+    return {"places": indices, "frames": [run_length_pairs(frame) for frame in frames], "tries": tries}
 
 
 def bound_to(atoms: AbstractState, vocabulary: Vocabulary) -> AbstractState:

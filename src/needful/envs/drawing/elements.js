@@ -82,6 +82,27 @@ function call(name, objects) {
   return `${name}(${objects.join(", ")})`;
 }
 
+// Show a text beside the pointer while it is over a node; with `act`, a click on the node calls it.
+function withTip(node, words, act = null) {
+  node.addEventListener("pointerenter", event => showTip(words, event));
+  node.addEventListener("pointerleave", () => showTip(null));
+  if (act) {
+    node.classList.add("clickable");
+    node.addEventListener("click", () => { showTip(null); act(); });
+  }
+  return node;
+}
+
+function showTip(words, event = null) {
+  const tip = document.querySelector(".tip") || document.body.appendChild(make("div", {class: "tip", "aria-hidden": "true"}));
+  tip.hidden = words === null;
+  if (words === null) return;
+  tip.textContent = words.length > 300 ? `${words.slice(0, 300)}…` : words;
+  const room = document.documentElement.clientWidth - tip.offsetWidth - 8;
+  tip.style.left = `${Math.max(4, Math.min(event.clientX + 12, room))}px`;
+  tip.style.top = `${Math.max(4, event.clientY - tip.offsetHeight - 10)}px`;
+}
+
 // Building blocks of the page.
 
 function section(id, title, ...children) {
@@ -91,8 +112,8 @@ function section(id, title, ...children) {
 
 // `sign` returns the state of an atom: "true" (holds), "false" (does not hold), "open" (does not hold yet) or "".
 function atomList(atoms, sign = () => "", label = null) {
-  return make("ul", {class: "atoms", "aria-label": label}, atoms.map(atom => {
-    const state = sign(atom);
+  return make("ul", {class: "atoms", "aria-label": label}, atoms.map((atom, index) => {
+    const state = sign(atom, index);
     const prefix = {true: "holds: ", false: "does not hold: ", open: "does not hold yet: "}[state];
     return make("li", {class: state ? `is-${state}` : null},
       prefix && make("span", {class: "unseen"}, prefix), atom);

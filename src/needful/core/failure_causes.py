@@ -1,0 +1,139 @@
+"""Explain in words why a task was not solved, and what to do about it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from needful.core.atoms import AbstractState, GroundAtom
+from needful.core.plans import Draw, Failure, Outcome, PlanningResult, Suspect
+
+EXPLAIN = "See why it was learned with `needful explain`"
+_SAMPLER = "The sampler may miss the parameters that work, or the operator lacks a precondition."
+_PRECONDITION = "The operator may lack a precondition."
+
+
+@dataclass(frozen=True, slots=True)
+class FailureCause:
+    """The cause of a failure in one sentence, and advice in one or two sentences."""
+
+    cause: str
+    advice: str
+
+
+_WITHOUT_ATTEMPT = {
+    Outcome.NO_ABSTRACT_PLAN: FailureCause(
+        "No sequence of the operators reaches the goal.",
+        "A change that the goal needs may not be among the operators' effects, or a precondition is too "
+        "strict. Add demonstrations that reach such a goal.",
+    ),
+    Outcome.TIMEOUT: FailureCause(
+        "Time ran out before the first abstract plan was found.",
+        "Increase the time limit, or try another planner.",
+    ),
+    Outcome.OUT_OF_NODES: FailureCause(
+        "The task has more ground operators or search nodes than the limits allow.",
+        "Operators with fewer parameters need fewer nodes. Check whether each parameter is needed.",
+    ),
+    Outcome.NOT_LEARNED: FailureCause(
+        "Learning ran out of time, so there is no model.", "Increase the time limit of learning."
+    ),
+    Outcome.GOAL_MISSED: FailureCause(
+        "The plan reached the goal in simulation, but not when it was executed.",
+        "Check that the simulator is deterministic with `needful check-env`.",
+    ),
+}
+
+
+def explain_failure(result: PlanningResult) -> FailureCause | None:
+    """Return the cause of the failure of a planning result; None if the task was solved."""
+    if result.solved:
+        return None
+    failure = result.failure
+    if failure is None:
+        unknown = FailureCause(f"The task ended with {result.outcome.value.replace('_', ' ')}.", "")
+        return _WITHOUT_ATTEMPT.get(result.outcome, unknown)
+    return _doubtful_operator(failure, result.suspects) or _failed_step(failure)
+
+
+def _doubtful_operator(failure: Failure, suspects: Sequence[Suspect]) -> FailureCause | None:
+    """Return the cause if several groundings of the failed operator missed the same predicted effect."""
+    if failure.operator is None:
+        return None
+    operator = failure.operator.operator
+    same = [one for one in suspects if one.operator.operator == operator]
+    missed = Counter(
+        effect
+        for one in same
+        for effect in operator.add_effects
+        if effect.ground(one.operator.binding) in one.missing
+    )
+    if not missed:
+        return None
+    effect, groundings = min(missed.items(), key=lambda item: (-item[1], item[0]))
+    if groundings < 2:
+        return None
+    tries = sum(one.tries for one in same)
+    return FailureCause(
+        f"Operator {operator.name} predicts {effect}, but it did not hold after any of {tries} tries with "
+        f"{groundings} choices of objects.",
+        f"The operator is suspect, not the parameters: a precondition is missing, or the effect is false. "
+        f"{EXPLAIN}, and add demonstrations in which it fails or is avoided.",
+    )
+
+
+def _failed_step(failure: Failure) -> FailureCause:
+    step, draws = f"Step {failure.step + 1}, {failure.operator or 'an action'}", failure.draws
+    ran = [draw for draw in draws if draw.outcome is Outcome.SUBGOAL_MISSED]
+    if ran and any(draw.missing for draw in ran):
+        return _missed_atoms(step, failure, ran, len(draws) - len(ran))
+    if draws and all(draw.outcome is Outcome.NOT_INITIABLE for draw in draws):
+        return FailureCause(
+            f"{step}, could not start: {_rejections(failure, len(draws))}.",
+            "A precondition is missing, or the sampler proposes parameters that do not fit this state. "
+            "Demonstrate this step in similar states.",
+        )
+    if failure.outcome is Outcome.HORIZON_EXCEEDED:
+        return FailureCause(
+            f"{step}, would exceed the limit on low-level actions.", "Increase the horizon."
+        )
+    advice = "The controller or the simulator reports the problem; a precondition may be missing."
+    if failure.outcome is Outcome.TIMEOUT:
+        advice = "Increase the time limit."
+    return FailureCause(f"{step}, failed: {failure.detail}", advice)
+
+
+def _rejections(failure: Failure, draws: int) -> str:
+    reason = failure.detail.partition(": ")[2].rstrip(".")
+    rejected = "it was rejected in this state" if draws == 1 else f"all of {draws} draws were rejected"
+    return f"{rejected} ({reason})" if reason else rejected
+
+
+def _missed_atoms(step: str, failure: Failure, ran: Sequence[Draw], others: int) -> FailureCause:
+    """Return the cause of a step whose controller ran without reaching the subgoal."""
+    always = frozenset[GroundAtom](ran[0].missing).intersection(*(draw.missing for draw in ran))
+    tries = "its only try" if len(ran) == 1 else f"each of {len(ran)} tries"
+    rejected = f" ({others} other draws could not start)" if others else ""
+    effects: AbstractState = failure.operator.add_effects if failure.operator else frozenset()
+    if not always:
+        fewest = min(len(draw.missing) for draw in ran)
+        return FailureCause(
+            f"{step}, ran {len(ran)} times and missed other atoms each time, at least {fewest}{rejected}.",
+            "The sampler is too imprecise here. Learn from more demonstrations, or allow more samples per "
+            "step.",
+        )
+    if always & effects:
+        return FailureCause(
+            f"{step}, ran but never made {_listed(always & effects)} true in {tries}{rejected}.",
+            f"{_SAMPLER if ran[0].parameters else _PRECONDITION} {EXPLAIN}.",
+        )
+    return FailureCause(
+        f"{step}, destroyed {_listed(always)}, which the rest of the plan needs, in {tries}{rejected}.",
+        "The operator does not predict this change, because no demonstration showed that it matters. "
+        "Demonstrate a task in which it does.",
+    )
+
+
+def _listed(atoms: AbstractState) -> str:
+    return ", ".join(map(str, sorted(atoms)))
