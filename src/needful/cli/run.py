@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -20,7 +19,6 @@ from needful.errors import UnknownNameError
 from needful.evaluation.execution import OPEN_LOOP
 from needful.evaluation.pipeline import Evaluation, RunConfig, RunResult, run
 from needful.evaluation.run_folder import RunFolder
-from needful.invention.invent import InventionConfig
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.paper.presets import PAPER, paper_preset
 from needful.planning.planners import DEFAULT_PLANNER
@@ -124,6 +122,7 @@ def run_domain(
     samplers: Samplers = SamplerSource.LEARNED.value,
     invent: options.Invent = False,
     keep: options.Keep = "",
+    formula: options.Formulas = None,
     no_simulator: NoSimulator = False,
     execute: options.Execute = OPEN_LOOP,
     skill_failures: options.SkillFailures = 0.0,
@@ -182,21 +181,11 @@ def _config(context: typer.Context, domain: str) -> RunConfig:
         learning_timeout=given["learning_timeout"],
         validation_folds=options.VALIDATION_FOLDS,
         execution=options.execution_config(*(given[name] for name in world)),
-        invention=_invention_config(given["invent"], given["keep"], given["no_simulator"]),
+        invention=options.invention_config(
+            given["invent"], given["keep"], given["formula"] or (), given["no_simulator"]
+        ),
     )
     return config if given["preset"] is None else _with_preset(given["preset"], domain, config, context)
-
-
-def _invention_config(invent: bool, keep: str, no_simulator: bool) -> InventionConfig | None:
-    kept = options.kept_predicates(keep, invent)
-    if no_simulator and not invent:
-        raise typer.BadParameter(
-            "has no effect without --invent. Add --invent.", param_hint="--no-simulator"
-        )
-    if not invent:
-        return None
-    defaults = InventionConfig(keep=kept)
-    return replace(defaults, practice_tasks=0) if no_simulator else defaults
 
 
 def _print_warnings(result: RunResult) -> None:
