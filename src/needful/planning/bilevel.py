@@ -84,8 +84,8 @@ class PlanningConfig:
             operators that miss their subgoals become dearer, and parameters that failed are changed (see
             `RefinementLimits.perturb`). If not, each plan is refined to the end before the next one, as in
             the paper.
-        clock: the clock of the timeout. `time.thread_time` measures CPU time, which does not depend on other
-            programs on the machine. The planner must run in this process.
+        clock: the clock of the timeout. `time.thread_time` measures CPU time, which does not depend on
+            other programs on the machine. The planner must run in this process.
     """
 
     timeout: float = 10.0
