@@ -143,12 +143,33 @@ class KinderEntry:
 
 KINDER: Mapping[str, KinderEntry] = MappingProxyType(
     {
+        "kinder/ClutteredRetrieval2D": KinderEntry(
+            "needful.envs.kinder.cluttered_retrieval",
+            "ClutteredRetrieval2D",
+            "o",
+            (1, 10, 25),
+            "A robot carries a block out of clutter into a region of the floor.",
+        ),
+        "kinder/ClutteredStorage2D": KinderEntry(
+            "needful.envs.kinder.cluttered_storage",
+            "ClutteredStorage2D",
+            "b",
+            (1, 3, 7, 15),
+            "A robot puts blocks into a shelf, in which other blocks may be in the way.",
+        ),
         "kinder/Motion2D": KinderEntry(
             "needful.envs.kinder.motion2d",
             "Motion2D",
             "p",
             (0, 1, 2, 3, 4, 5),
             "A robot drives through narrow passages to a region.",
+        ),
+        "kinder/Obstruction2D": KinderEntry(
+            "needful.envs.kinder.obstruction",
+            "Obstruction2D",
+            "o",
+            (0, 1, 2, 3, 4),
+            "A robot puts a block onto a surface, from which it must first remove other blocks.",
         ),
         "kinder/StickButton2D": KinderEntry(
             "needful.envs.kinder.stick_button",

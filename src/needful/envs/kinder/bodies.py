@@ -63,6 +63,15 @@ class Box:
             a, b = along * self.half_width, across * self.half_height
             yield self.x + self.cos * a - self.sin * b, self.y + self.sin * a + self.cos * b
 
+    def contains(self, other: Box) -> bool:
+        """Return whether another rectangle lies in this one."""
+        offsets = ((x - self.x, y - self.y) for x, y in other.corners())
+        return all(
+            abs(dx * self.cos + dy * self.sin) <= self.half_width
+            and abs(dy * self.cos - dx * self.sin) <= self.half_height
+            for dx, dy in offsets
+        )
+
 
 Shape: TypeAlias = Disc | Box
 
