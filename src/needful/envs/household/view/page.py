@@ -13,6 +13,7 @@ import mujoco
 import numpy as np
 
 from needful.core.atoms import AbstractState, GroundAtom
+from needful.core.failure_causes import explain_failure
 from needful.core.plans import PlanningResult
 from needful.core.state import State
 from needful.envs.drawing.inline_page import fill_page
@@ -124,11 +125,17 @@ MAX_KEYFRAMES = 1_500
 def make_page(world: World, result: PlanningResult, goal: AbstractState, domain: str) -> str:
     """Return the 3D page of a planning result as one self-contained HTML file.
 
-    A failed plan is shown up to the failure. The content security policy of the page allows only the script
-    and the style in the file.
+    A failed plan is shown up to the best try of the failed step. The content security policy of the page
+    allows only the script and the style in the file.
     """
     script = _asset("viewer.js") + _asset("player.js")
-    texts = {"heading": domain.replace("-", " ").capitalize(), "outcome": _outcome(result)}
+    explained = explain_failure(result)
+    texts = {
+        "heading": domain.replace("-", " ").capitalize(),
+        "outcome": _outcome(result),
+        "advice": "" if explained is None else f"{explained.cause} {explained.advice}",
+    }
+    result = result.with_missed_step()
     return fill_page(_asset("page.html"), _asset("page.css"), script, _data(world, result, goal), texts)
 
 
@@ -149,6 +156,7 @@ def _data(world: World, result: PlanningResult, goal: AbstractState) -> dict[str
     ]
     return {
         "shapes": shapes(model),
+        "names": {body: name for name, found in sorted(bodies.items()) for body in found if body > 0},
         "arm": arm(model),
         "focus": _focus(scene, keyframes, goal),
         "moves": list(movements(model, states)),
