@@ -182,7 +182,9 @@ def test_the_time_slider_shows_another_moment_and_its_atoms(browser, file):
     assert (
         browser.run("document.querySelector('[aria-current=step] button').innerText") == "6\nOpen(package)"
     )
-    lit = browser.run("[...document.querySelectorAll('[aria-current] .true')].map(item => item.textContent)")
+    lit = browser.run(
+        "[...document.querySelectorAll('[aria-current] .true')].map(item => item.textContent)"
+    )
     assert sorted(lit) == sorted(map(str, GOAL))
     browser.run("steps.children[0].querySelector('button').click()")
     assert changed(start, house_in(browser)) == 0
@@ -280,8 +282,18 @@ def test_a_failed_plan_ends_with_its_best_try_and_the_cause():
     draw = Draw(RESULT.actions[2].parameters, failed.failure.outcome, state=RESULT.states[3])
     missed = replace(failed, failure=replace(failed.failure, draws=(draw,)))
     page = make_page(WORLD, missed, GOAL, "cans")
-    assert max(data_of(page)["stepOf"]) == 3
+    shown = data_of(page)
+    assert max(shown["stepOf"]) == 3
     assert "Step 3, " in page
+    # The try is a transparent copy of what it moved. It is below the house until its step starts.
+    bodies = WORLD.model.query_model.nbody
+    copies = {shape["body"] for shape in shown["shapes"] if shape["body"] >= bodies}
+    assert copies == set(range(bodies, bodies + len(copies))) != set()
+    started = max(index for index, step in enumerate(shown["stepOf"]) if step == 2)
+    placed = [{body: pose for body, *pose in shown["moves"][frame]} for frame in (0, started)]
+    assert all(placed[0][body][2] < -10 for body in copies)
+    assert all(placed[1][body][2] > -1 for body in copies)
+    assert len(shown["moves"][0]) == bodies + len(copies)
 
 
 def test_without_webgl_the_plan_can_still_be_followed(browser, file):
