@@ -24,11 +24,12 @@ from needful.core.controllers import ControllerPolicy as ControllerPolicy
 from needful.core.controllers import Execution as Execution
 from needful.core.controllers import GroundController as GroundController
 from needful.core.controllers import World as World
+from needful.core.definitions import Conjunction as Conjunction
 from needful.core.definitions import Definition as Definition
-from needful.core.definitions import Expression as Expression
 from needful.core.definitions import defined_predicate as defined_predicate
 from needful.core.demonstrations import Demonstration as Demonstration
 from needful.core.demonstrations import Transition as Transition
+from needful.core.expressions import Expression as Expression
 from needful.core.failure_causes import FailureCause as FailureCause
 from needful.core.failure_causes import explain_failure as explain_failure
 from needful.core.model import ConstantSampler as ConstantSampler
@@ -84,6 +85,7 @@ from needful.errors import EnvironmentFailure as EnvironmentFailure
 from needful.errors import InvalidInputError as InvalidInputError
 from needful.errors import LearningTimeoutError as LearningTimeoutError
 from needful.errors import MissingExtraError as MissingExtraError
+from needful.errors import MissingPackageError as MissingPackageError
 from needful.errors import ModelError as ModelError
 from needful.errors import NeedfulError as NeedfulError
 from needful.errors import NotProvidedError as NotProvidedError

@@ -21,10 +21,10 @@ def test_solved_plan_is_described_step_by_step() -> None:
     assert lines[:6] == [
         "1. MoveTo(robot, ball0)",
         "     MoveTo(robot, ball0; 0)",
-        "     then: HandFree(robot), Near(robot, ball0)",
+        "     + Near(robot, ball0)",
         "2. Grasp(robot, ball0)",
         "     Grasp(robot, ball0)",
-        "     then: Holding(robot, ball0)",
+        "     + Holding(robot, ball0)",
     ]
     assert lines[-2].startswith("Abstract plans: 1, ")
     assert lines[-1] == "Solved."

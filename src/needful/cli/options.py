@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar
@@ -11,9 +12,11 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 import typer
 
 from needful.approaches.catalogue import APPROACHES
+from needful.envs.catalogue import CATALOGUE
 from needful.envs.disturbances import Disturbances
 from needful.errors import UnknownNameError
 from needful.evaluation.execution import CLOSED_LOOP, OPEN_LOOP, ExecutionConfig
+from needful.invention.invent import InventionConfig
 from needful.planning.bilevel import PlanningConfig
 from needful.planning.planners import make_planner, planner_names
 
@@ -86,9 +89,23 @@ def execution_config(
     return ExecutionConfig(execute == CLOSED_LOOP, disturbances)
 
 
+def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """Return a function that completes one of the names in the shell.
+
+    In a list such as `screws,pain`, the last name is completed.
+    """
+
+    def complete(incomplete: str) -> list[str]:
+        earlier, comma, last = incomplete.rpartition(",")
+        return [f"{earlier}{comma}{name}" for name in names if name.startswith(last)]
+
+    return complete
+
+
 _DOMAIN = typer.Argument(
     metavar="DOMAIN",
     help="Domain name (see `needful envs`), or MODULE:CLASS of your environment; its code is run.",
+    autocompletion=completing(CATALOGUE),
 )
 Domain: TypeAlias = Annotated[str, _DOMAIN]
 OptionalDomain: TypeAlias = Annotated[str | None, _DOMAIN]
@@ -96,7 +113,12 @@ ModelPath: TypeAlias = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Model directory, or run folder that contains one.")
 ]
 LearnerName: TypeAlias = Annotated[
-    str, typer.Option("--learner", help=f"Approach to learn with: {', '.join(APPROACHES)}.")
+    str,
+    typer.Option(
+        "--learner",
+        help=f"Approach to learn with: {', '.join(APPROACHES)}.",
+        autocompletion=completing(APPROACHES),
+    ),
 ]
 Demos: TypeAlias = Annotated[
     int, typer.Option("--demos", min=1, help="Number of training tasks to demonstrate.")
@@ -126,24 +148,44 @@ Recorded: TypeAlias = Annotated[
     typer.Option("--demonstrations", metavar="FILE", help="Recorded demonstrations: a needful-demos file."),
 ]
 PlannerName: TypeAlias = Annotated[
-    str, typer.Option("--planner", help=f"Planner that finds abstract plans: {', '.join(planner_names())}.")
+    str,
+    typer.Option(
+        "--planner",
+        help=f"Planner that finds abstract plans: {', '.join(planner_names())}.",
+        autocompletion=completing(planner_names()),
+    ),
 ]
 Invent: TypeAlias = Annotated[
     bool,
     typer.Option("--invent", help="Invent predicates; only those of goals are given, and --keep."),
 ]
 Keep: TypeAlias = Annotated[
-    str, typer.Option("--keep", metavar="NAME,...", help="Predicates that --invent does not withhold.")
+    str,
+    typer.Option("--keep", metavar="NAME,...", help="Predicates that --invent does not withhold, or all."),
+]
+Formulas: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--formula",
+        metavar="'NAME: ARITHMETIC'",
+        help="An expression for --invent, such as 'gap: abs(a.x - b.x) - a.width'. Can be repeated.",
+    ),
 ]
 
 
-def kept_predicates(keep: str, invent: bool) -> tuple[str, ...]:
-    """Return the names in the value of --keep; raise if it is given without --invent."""
-    if keep and not invent:
-        raise typer.BadParameter(
-            "all predicates are used without --invent. Add --invent.", param_hint="--keep"
-        )
-    return tuple(name.strip() for name in keep.split(",") if name.strip())
+def invention_config(
+    invent: bool, keep: str, formulas: Sequence[str], no_simulator: bool = False
+) -> InventionConfig | None:
+    """Return the configuration of --invent, None without it; raise if its options are given without it."""
+    if not invent:
+        given = {"--keep": keep, "--formula": formulas, "--no-simulator": no_simulator}
+        for option, value in given.items():
+            if value:
+                raise typer.BadParameter("has no effect without --invent. Add --invent.", param_hint=option)
+        return None
+    kept = tuple(name.strip() for name in keep.split(",") if name.strip())
+    config = InventionConfig(keep=kept, formulas=tuple(formulas))
+    return replace(config, practice_tasks=0) if no_simulator else config
 
 
 Execute: TypeAlias = Annotated[

@@ -44,7 +44,7 @@ from needful.evaluation.records import (
     task_digest,
 )
 from needful.evaluation.run_description import settings_as_json
-from needful.evaluation.run_folder import RunFolder
+from needful.evaluation.run_folder import RecordedProgress, RunFolder
 from needful.evaluation.sources import unused_parts
 from needful.invention.invent import InventionConfig
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
@@ -167,9 +167,7 @@ class RunConfig:
         if self.invention is not None:
             optional = (*optional, self.invention)
         settings = (*configs, self.learning_timeout, self.policy, *optional)
-        unused = unused_parts(
-            domain, invention=self.invention is not None, execution=bool(self.execution)
-        )
+        unused = unused_parts(domain, invention=self.invention is not None, execution=bool(self.execution))
         return run_identity(domain, self.learner, self.seed, *settings, preset=self.preset, unused=unused)
 
 
@@ -230,6 +228,7 @@ def run(
         settings = {one.name: getattr(config, one.name) for one in fields(config)}
         demonstrations_from = {"demonstrations": digest[0]} if digest else {}
         folder.begin(settings_as_json(domain=environment.name, **settings, **demonstrations_from))
+        progress = RecordedProgress(progress, folder)
     start = time.monotonic()
     if recorded is None:
         collected = collect(environment, config, progress)

@@ -108,8 +108,8 @@ def film_plan(env: Environment, result: PlanningResult, goal: AbstractState) -> 
         tween = Tween(before, after)
         if index:
             moving = captions.moving(index, result.states[index - 1])
-            shares = (_eased(number / MOTION_FRAMES) for number in range(1, MOTION_FRAMES))
-            frames += [(painter.paint(tween, share), moving, MOTION_MILLISECONDS) for share in shares]
+            trace = _trace(env, result, index)
+            frames += [(picture, moving, MOTION_MILLISECONDS) for picture in painter.motion(tween, trace)]
         frames.append((painter.paint(tween, 1.0), captions.still(index, state), STATE_MILLISECONDS))
         if draws and index == started:
             tried = painter.record(state, draws)
@@ -118,6 +118,14 @@ def film_plan(env: Environment, result: PlanningResult, goal: AbstractState) -> 
         before = after
     pictures, texts, milliseconds = zip(*frames, strict=True)
     return Film(add_captions(_cropped(pictures), texts), (*milliseconds[:-1], LAST_FRAME_MILLISECONDS))
+
+
+def _trace(env: Environment, result: PlanningResult, step: int) -> list[State]:
+    """Return about `MOTION_FRAMES` states during a step, if the domain has them; the first step is 1."""
+    if step > len(result.actions):
+        return []
+    states = list(env.trace(result.states[step - 1], result.actions[step - 1]))[:-1]
+    return states[:: -(-len(states) // MOTION_FRAMES) or 1]
 
 
 class PlanCaptions:
@@ -296,6 +304,15 @@ class _Painter:
         if draws:
             draw_tries(self._env, axes, state, draws, self._goal)
         return record_marks(figure)
+
+    def motion(self, tween: Tween, trace: Sequence[State]) -> list[Image]:
+        """Return pictures of the states of a trace; if it is empty, pictures between two states."""
+        from needful.envs.drawing.tweening import Tween
+
+        if trace:
+            recorded = [self.record(state) for state in trace]
+            return [self.paint(Tween(marks, marks), 1.0) for marks in recorded]
+        return [self.paint(tween, _eased(number / MOTION_FRAMES)) for number in range(1, MOTION_FRAMES)]
 
     def paint(self, tween: Tween, share: float) -> Image:
         """Return the picture between two states; `share` is from 0 to 1."""
