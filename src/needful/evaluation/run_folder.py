@@ -83,6 +83,7 @@ class RunFolder:
         try:
             yield folder
         except BaseException as error:
+            (path / PROGRESS_FILE).unlink(missing_ok=True)
             results = set(os.listdir(path)) - {"records.jsonl", RUN_FILE, PROGRESS_FILE}  # results other than records
             if folder._lines or (isinstance(error, KeyboardInterrupt) and results):
                 error.add_note(f"Finished results are in {path}.")

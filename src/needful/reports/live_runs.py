@@ -151,7 +151,7 @@ def _read_folder(name: str, path: Path, signature: Signature) -> LiveRun:
     total = settings.get("tasks", summary.get("tasks"))
     row = {
         **_empty_row(name),
-        "state": "finished" if summary else "running",
+        "state": "finished" if summary else "running" if progress else "unfinished",
         "domain": str(known.get("domain", "")),
         "learner": str(known.get("learner", "")),
         "seed": known.get("seed"),

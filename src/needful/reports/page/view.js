@@ -68,7 +68,7 @@ function showRuns(runs) {
   });
   known = runs;
   const running = runs.filter(run => run.state === "running").length;
-  status.textContent = `${count(runs.length, "run")}, ${running} running or unfinished.`;
+  status.textContent = `${count(runs.length, "run")}, ${running} running.`;
   countChosen();
   arrange();
 }
