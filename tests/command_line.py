@@ -30,7 +30,9 @@ if not ENGINE_BUILT:
 # Variables such as FORCE_COLOR and GITHUB_ACTIONS add colours to help and usage errors.
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 # Lines that are printed every 10 seconds, and so only on a slow machine.
-PROGRESS_LINE = re.compile(r"^(?:[A-Z][^:\n]*:(?: \d+ of \d+,)? \d+ s|\d+ of \d+ jobs done[^.\n]*)\n", re.MULTILINE)
+PROGRESS_LINE = re.compile(
+    r"^(?:[A-Z][^:\n]*:(?: \d+ of \d+,)? \d+ s|\d+ of \d+ jobs done[^.\n]*)\n", re.MULTILINE
+)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from command_line import COLOUR
-from needful.cli.reproduce import SweepTable, showing
+from needful.cli.sweep_progress import SweepTable, showing
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult, Results
 

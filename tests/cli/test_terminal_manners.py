@@ -10,13 +10,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
+from rich.progress import Progress
 
 from command_line import COLOUR, PROGRAM, needful
 from needful.cli.app import _with_repeated_options
 from needful.cli.console import ProgressBars, plural, progress_lines
 from needful.errors import nearest_name
-from rich.console import Console
-from rich.progress import Progress
 
 DOMAINS = ("screws", "painting", "sorting-books", "cluttered-painting")
 
@@ -116,7 +116,6 @@ def test_colours_only_on_a_terminal_and_without_no_color(screws: Path) -> None:
     assert COLOUR.sub("", coloured) == plain
     assert "\x1b" not in plain
     assert needful("plan", screws, "screws").out == plain
-
 
 
 def test_progress_lines_where_stderr_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,9 +8,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
-import click
 import typer
 from typer.core import TyperCommand
 
@@ -37,11 +36,13 @@ class Verb(TyperCommand):
     the same as `--domains a --domains b`.
     """
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments and keep a copy of them in the context."""
         ctx.meta[console.ARGUMENTS] = tuple(args)
         if all(one.param_type_name == "option" for one in self.params):
-            repeatable = {name for one in self.params if getattr(one, "multiple", False) for name in one.opts}
+            repeatable = {
+                name for one in self.params if getattr(one, "multiple", False) for name in one.opts
+            }
             args = list(_with_repeated_options(args, repeatable))
         return super().parse_args(ctx, args)
 

@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from needful.core.atoms import AbstractState
+from needful.core.failure_causes import explain_failure
 from needful.core.operators import GroundOperator
 from needful.core.plans import Outcome, PlanningResult
 from needful.demos.collect import CollectedDemonstrations
@@ -282,7 +283,11 @@ def _describe_rollout(result: PlanningResult) -> str:
 
 
 def _conclusion(result: PlanningResult) -> str:
-    return good("Solved.") if result.solved else f"{bad('Not solved:')} {describe_failure(result)}"
+    explained = explain_failure(result)
+    if explained is None:
+        return good("Solved.")
+    advice = f"\nWhat to do: {explained.advice}" if explained.advice else ""
+    return f"{bad('Not solved:')} {describe_failure(result)}\nCause: {explained.cause}{advice}"
 
 
 def describe_failure(result: PlanningResult) -> str:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
-from rich.console import Console, Group
-from rich.live import Live
-from rich.table import Column, Table
 
 from needful.approaches.catalogue import APPROACHES
 from needful.cli import console
@@ -26,99 +20,19 @@ from needful.cli.options import (
     completing,
     seconds_option,
 )
+from needful.cli.sweep_progress import SweepTable, showing
 from needful.envs.catalogue import make_environment
 from needful.errors import InvalidInputError, NeedfulError, UnknownNameError
 from needful.paper.domains import ANALYTIC, HOUSEHOLD
 from needful.paper.experiments import FIGURES, TABLES, RequestedOutputs, SweepSettings, jobs_for
+from needful.paper.operator_examples import EXAMPLES_FILE, operator_examples
 from needful.paper.presets import PAPER
 from needful.planning.planners import DEFAULT_PLANNER, planner_names
+from needful.storage.outputs import write_text
 from needful.sweeps.executors import Executor, ProcessExecutor
 from needful.sweeps.jobs import Job, run_config
-from needful.sweeps.results import JobResult, Results, SweepFolder, read_results
-from needful.sweeps.sweep import OlderResults, RemainingTime, sweep
-
-
-class SweepTable:
-    """A table of the progress of a sweep (all jobs of the requested experiments), with one row per domain.
-
-    The library `rich` renders the table repeatedly, in another thread.
-    """
-
-    def __init__(self) -> None:
-        self.jobs: tuple[Job, ...] = ()
-        self.waiting: dict[Job, None] = {}
-        self.running: dict[Job, None] = {}
-        self.failed: set[Job] = set()
-        self._time = RemainingTime()
-
-    @property
-    def done(self) -> int:
-        """The number of finished jobs, including failed ones."""
-        return len(self.jobs) - len(self.waiting) - len(self.running)
-
-    def on_sweep_start(self, jobs: Sequence[Job], to_do: Sequence[Job], earlier: Results) -> None:
-        """Store all jobs of the sweep, the jobs `to_do` that will run now, and the existing results."""
-        self.jobs = tuple(jobs)
-        self.waiting = dict.fromkeys(to_do)
-        for result in earlier.results:
-            self._time.add(result)
-            if result.error is not None and result.job not in self.waiting:
-                self.failed.add(result.job)
-        self.failed &= set(jobs)
-
-    def on_job_start(self, job: Job) -> None:
-        """Show a job as running."""
-        self.waiting.pop(job, None)
-        self.running[job] = None
-
-    def on_job_end(self, result: JobResult) -> None:
-        """Show a job as done."""
-        self.running.pop(result.job, None)
-        self._time.add(result)
-        if result.error is not None:
-            self.failed.add(result.job)
-
-    def __rich__(self) -> Group:
-        table = Table("domain", *(_number(name) for name in ("jobs", "done", "running", "failed")))
-        # Copy the sets of jobs, because another thread changes them while this one renders the table.
-        total, waiting, running, failed = (
-            Counter(job.domain for job in tuple(jobs))
-            for jobs in (self.jobs, self.waiting, self.running, self.failed)
-        )
-        for domain, count in total.items():
-            done = count - waiting[domain] - running[domain]
-            numbers = (count, done, running[domain], failed[domain])
-            table.add_row(domain, *(str(number) if number else "" for number in numbers))
-        return Group(table, self.line())
-
-    def line(self) -> str:
-        """Return the numbers of finished and failed jobs and the estimated time left, in one line."""
-        parts = [f"{self.done} of {len(self.jobs)} jobs done"]
-        if self.failed:
-            parts.append(f"{len(self.failed)} failed")
-        seconds = self._time.estimate([*self.waiting, *self.running], len(self.running))
-        if seconds is not None and (self.waiting or self.running):
-            parts.append(f"about {_duration(seconds)} left")
-        return ", ".join(parts)
-
-
-def showing(table: SweepTable) -> AbstractContextManager[object]:
-    """Show a sweep's progress on stderr in a `with` block: as a table on a terminal, otherwise in lines."""
-    if not sys.stderr.isatty():
-        return console.progress_lines(table.line)
-    return Live(table, console=Console(stderr=True), refresh_per_second=2)
-
-
-def _number(name: str) -> Column:
-    return Column(name, justify="right")
-
-
-def _duration(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    if minutes < 2:
-        return f"{seconds:.0f} s"
-    return f"{minutes} min" if minutes < 120 else f"{minutes / 60:.0f} h"
-
+from needful.sweeps.results import Results, SweepFolder, read_results
+from needful.sweeps.sweep import OlderResults, sweep
 
 ALL = "all"
 BOTH, NO_PRESET = "both", "none"
@@ -199,6 +113,10 @@ Check: TypeAlias = Annotated[
         "--check", help="Run nothing; compare each cell of the results in --out with the published number."
     ),
 ]
+Examples: TypeAlias = Annotated[
+    bool,
+    typer.Option("--examples", help="Only learn and write the operator examples of the paper's appendix."),
+]
 Processes: TypeAlias = Annotated[int, typer.Option("--jobs", min=1, help="Number of worker processes.")]
 ExecutorOption: TypeAlias = Annotated[
     ExecutorName, typer.Option("--executor", help="Run jobs in local processes or on a Ray cluster.")
@@ -237,6 +155,7 @@ def reproduce(
     retry_errors: RetryErrors = False,
     older: Older = OlderResults.REFUSE,
     check: Check = False,
+    examples: Examples = False,
     out: Out = Path("results"),
     as_json: AsJson = False,
 ) -> None:
@@ -245,6 +164,10 @@ def reproduce(
     Each table is printed twice: as published (the preset `paper` for all methods), and with the learner and
     the planner of this package. Finished jobs are kept: repeat the command to resume an interrupted sweep.
     """
+    if examples:
+        write_text(out / EXAMPLES_FILE, operator_examples())
+        console.print_result(f"Operator examples: {out / EXAMPLES_FILE}")
+        return
     requested = RequestedOutputs.of(table or (), figure or ())
     if check:
         results = _check_results(out, requested, domains, as_json)

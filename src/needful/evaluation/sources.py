@@ -31,6 +31,7 @@ WITHOUT_EFFECT = (
     "envs/findings.py",
     "envs/household/view/",
     "evaluation/records.py",
+    "evaluation/run_description.py",
     "evaluation/run_folder.py",
     "evaluation/sources.py",
 )
