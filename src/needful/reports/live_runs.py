@@ -1,7 +1,7 @@
 """The runs in a folder, also while they are made: what `needful view` shows.
 
-Nothing is read outside of the folder: symbolic links are ignored. A run that is deleted or half written while
-it is read is shown as far as it can be read.
+Nothing is read outside of the folder: symbolic links are ignored. A run that is deleted or half written
+while it is read is shown as far as it can be read.
 """
 
 from __future__ import annotations
