@@ -11,14 +11,16 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from needful.approaches.catalogue import APPROACHES
 from needful.cli import console
 from needful.cli.options import (
     AsJson,
     Horizon,
     LearningTimeout,
+    completing,
     seconds_option,
 )
-from needful.cli.sweep_progress import sweep_table
+from needful.cli.sweep_progress import SweepTable, showing
 from needful.envs.catalogue import make_environment
 from needful.errors import InvalidInputError, NeedfulError, UnknownNameError
 from needful.paper.domains import ANALYTIC, HOUSEHOLD
@@ -53,11 +55,19 @@ Figures: TypeAlias = Annotated[
 ]
 Domains: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--domains", help=f"Comma-separated names, or {ALL}; by default {', '.join(ANALYTIC)}."),
+    typer.Option(
+        "--domains",
+        help=f"Names, or {ALL}; by default {', '.join(ANALYTIC)}.",
+        autocompletion=completing((ALL, *ANALYTIC, *HOUSEHOLD)),
+    ),
 ]
 Learners: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--learners", help="Comma-separated names; by default those of the paper."),
+    typer.Option(
+        "--learners",
+        help=f"Names; by default those of the paper. Known: {', '.join(APPROACHES)}.",
+        autocompletion=completing(APPROACHES),
+    ),
 ]
 Seeds: TypeAlias = Annotated[int, typer.Option("--seeds", min=1, help="Number of seeds, starting from 0.")]
 Demos: TypeAlias = Annotated[
@@ -242,12 +252,14 @@ def _check_jobs(jobs: Sequence[Job]) -> None:
 def _run(
     jobs: Sequence[Job], folder: SweepFolder, executor: Executor, retry_errors: bool, older: OlderResults
 ) -> Results:
-    with sweep_table() as shown:
-        try:
-            return sweep(jobs, folder, executor, retry_errors, shown, older=older)
-        except (KeyboardInterrupt, NeedfulError):
-            console.print_stderr(f"{shown.line()}. Repeat the command to resume.")
-            raise
+    table = SweepTable()
+    try:
+        with showing(table):
+            return sweep(jobs, folder, executor, retry_errors, table, older=older)
+    except (KeyboardInterrupt, NeedfulError):
+        # Outside of the block, so that the table does not overwrite the line.
+        console.print_stderr(f"{table.line()}. Repeat the command to resume.")
+        raise
 
 
 def _print_failures(results: Results) -> bool:

@@ -1,16 +1,17 @@
-"""The progress of a sweep, as a table on stderr."""
+"""The progress of a sweep on stderr: a table on a terminal, otherwise lines."""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Column, Table
 
+from needful.cli import console
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult, Results
 from needful.sweeps.sweep import RemainingTime
@@ -80,15 +81,11 @@ class SweepTable:
         return ", ".join(parts)
 
 
-@contextmanager
-def sweep_table() -> Iterator[SweepTable]:
-    """Show a sweep's progress as a table on stderr during the `with` block, if stderr is a terminal."""
-    table = SweepTable()
+def showing(table: SweepTable) -> AbstractContextManager[object]:
+    """Show a sweep's progress on stderr in a `with` block: as a table on a terminal, otherwise in lines."""
     if not sys.stderr.isatty():
-        yield table
-        return
-    with Live(table, console=Console(stderr=True), refresh_per_second=2):
-        yield table
+        return console.progress_lines(table.line)
+    return Live(table, console=Console(stderr=True), refresh_per_second=2)
 
 
 def _number(name: str) -> Column:
