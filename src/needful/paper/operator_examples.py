@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from needful.approaches.bilevel import LearnedModel
+from needful.approaches.learned_model import LearnedModel
 from needful.core.operators import Operator
 from needful.envs.catalogue import make_environment
 from needful.evaluation.pipeline import run
