@@ -24,11 +24,12 @@ from needful.core.controllers import ControllerPolicy as ControllerPolicy
 from needful.core.controllers import Execution as Execution
 from needful.core.controllers import GroundController as GroundController
 from needful.core.controllers import World as World
+from needful.core.definitions import Conjunction as Conjunction
 from needful.core.definitions import Definition as Definition
-from needful.core.definitions import Expression as Expression
 from needful.core.definitions import defined_predicate as defined_predicate
 from needful.core.demonstrations import Demonstration as Demonstration
 from needful.core.demonstrations import Transition as Transition
+from needful.core.expressions import Expression as Expression
 from needful.core.model import ConstantSampler as ConstantSampler
 from needful.core.model import PlanningModel as PlanningModel
 from needful.core.model import Sampler as Sampler

@@ -21,8 +21,8 @@ Expected failures of planning are values (`PlanningResult.outcome`), not errors.
 from __future__ import annotations
 
 import difflib
-import re
 import operator
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -137,7 +137,10 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
     folded = name.casefold()
     found = difflib.get_close_matches(folded, list(by_folded), n=1, cutoff=0.6)
     if not found and len(folded) >= 3:  # part of a name, such as "books" for "sorting-books"
-        parts = {other: re.split(r"[-_/ ]", other) for other in sorted(by_folded, key=lambda one: (len(one), one))}
+        parts = {
+            other: re.split(r"[-_/ ]", other)
+            for other in sorted(by_folded, key=lambda one: (len(one), one))
+        }
         found = [other for other, words in parts.items() if any(word.startswith(folded) for word in words)]
     return by_folded[found[0]] if found else None
 

@@ -101,7 +101,12 @@ def test_a_run_is_followed_while_it_is_made(screws: Path, tmp_path: Path) -> Non
     run = unfinished(Path(shutil.copytree(screws, tmp_path / "runs" / "one")))
     with serving(run.parent) as server:
         row = rows(server)["one"]
-        assert (row["state"], row["stage"], row["done"], row["total"]) == ("running", "Learning: 1 of 3", 0, 3)
+        assert (row["state"], row["stage"], row["done"], row["total"]) == (
+            "running",
+            "Learning: 1 of 3",
+            0,
+            3,
+        )
         for done in (1, 2):
             (run / "records.jsonl").write_bytes(b"".join(lines[:done]))
             assert rows(server)["one"]["done"] == done
@@ -225,7 +230,9 @@ def test_hostile_names_are_inert(tmp_path: Path) -> None:
         shutil.copytree(made, folder / name)
     with serving(folder) as server, open_browser(tmp_path / "profile") as browser:
         browser.send("Page.navigate", url=f"http://127.0.0.1:{server.server_port}/")
-        browser.run("new Promise(done => document.readyState === 'complete' ? done() : onload = () => done())")
+        browser.run(
+            "new Promise(done => document.readyState === 'complete' ? done() : onload = () => done())"
+        )
         assert browser.run("document.querySelectorAll('tbody tr').length") == len(names) + 1
         for index in range(len(names) + 1):
             browser.run(f"document.querySelectorAll('tbody .link')[{index}].click()")

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from needful import InvalidInputError, Object, State, Type, UnknownNameError, abstract
-from needful.core.definitions import KINDS, Definition, Expression, defined_predicate, feature_array
+from needful.core.definitions import Definition, defined_predicate, true_tuples
+from needful.core.expressions import KINDS, Expression, feature_array
 
 THING = Type("thing", ("x", "y", "theta", "id"))
 ROBOT = Type("robot", ("x", "y", "theta", "id", "battery"), THING)
@@ -107,7 +108,7 @@ def test_a_definition_and_its_negation_divide_the_tuples_of_distinct_objects(
 ) -> None:
     state = sample_state(7)
     definition = Definition(expression, "<=", 1.25)
-    found = [set(one.true_tuples(state)) for one in (definition, definition.negation)]
+    found = [set(true_tuples(one, state)) for one in (definition, definition.negation)]
     domains = (state.of_type(kind) for kind in expression.arguments)
     distinct = {one for one in itertools.product(*domains) if len(set(one)) == len(one)}
     assert found[0].isdisjoint(found[1])

@@ -52,7 +52,9 @@ def with_simulator() -> Invention:
 
 def features(invention: Invention) -> set[str]:
     definitions = [one.predicate.definition for one in invention.predicates]
-    return {one.expression.features[0][0] for one in definitions if one is not None}
+    return {
+        part.expression.features[0][0] for one in definitions if one is not None for part, _ in one.parts
+    }
 
 
 def test_the_missing_predicate_is_invented_from_demonstrations(offline: Invention) -> None:

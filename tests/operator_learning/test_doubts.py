@@ -10,6 +10,7 @@ from needful.core.controllers import Controller, GroundController
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Type, Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
+from needful.core.state import State
 from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts, list_doubts
 from needful.operator_learning.encoding import encode_demonstrations
 from needful.operator_learning.false_claims import lift_pattern
@@ -198,6 +199,17 @@ def test_idle_steps_are_those_that_the_learner_skipped() -> None:
     doubt = next(one for one in doubts.items if one.kind is DoubtKind.IDLE)
     assert doubt.fact == "Toggle added no atom in 1 of 3 steps, which learning skipped"
     assert doubt.where == "for example demonstration 1, step 2"
+
+
+def test_demonstrations_with_states_get_the_advice_to_invent_predicates() -> None:
+    demo = demonstration([{DARK(B)}, {DARK(B), HELD(A)}, {LIT(B), HELD(A)}], PICK(A), TOGGLE(B))
+    state = State({A: (), B: ()})
+    needless = operator(TOGGLE, [], [LIT.lifted(x)], [DARK.lifted(x)])
+    pick = operator(PICK, [], [HELD.lifted(x)])
+    with_states = replace(demo, states=(state,) * 3)
+    for one, advised in ((demo, False), (with_states, True)):
+        (doubt,) = judged([pick, needless], [one], [(0, 0), (1, 1)])[1].items
+        assert ("--invent --keep all" in doubt.advice) == advised
 
 
 def test_an_operator_with_one_transition() -> None:

@@ -25,6 +25,7 @@ from needful.operator_learning.accidental_preconditions import (
     find_situations,
 )
 from needful.operator_learning.cross_validation import cross_validate, fold_count
+from needful.operator_learning.doubts import EXPERIMENT_ADVICE, INVENTION_ADVICE
 from needful.operator_learning.explanation import gather_evidence
 from needful.operator_learning.find_doubts import find_doubts, with_false_claims
 from needful.operator_learning.learned_operators import LearnedOperators
@@ -144,7 +145,12 @@ class BilevelApproach:
             learned = self.learn(invention.vocabulary, invention.demonstrations, rest)
         except LearningTimeoutError as error:
             raise LearningTimeoutError(deadline.limit, {**seconds, **error.seconds}) from error
-        return replace(learned, invention=invention, seconds={**seconds, **learned.seconds})
+        return replace(
+            learned,
+            invention=invention,
+            seconds={**seconds, **learned.seconds},
+            doubts=learned.doubts.without_advice(INVENTION_ADVICE),
+        )
 
 
 def learn_model(
@@ -239,7 +245,7 @@ def with_experiments(
         dropped=tested.examined.dropped,
         side_effects=tested.side_effects,
         practised=tested.practised,
-        doubts=doubts.after_experiments(),
+        doubts=doubts.without_advice(EXPERIMENT_ADVICE),
     )
 
 

@@ -40,7 +40,9 @@ class Verb(TyperCommand):
         """Parse the arguments and keep a copy of them in the context."""
         ctx.meta[console.ARGUMENTS] = tuple(args)
         if all(one.param_type_name == "option" for one in self.params):
-            repeatable = {name for one in self.params if getattr(one, "multiple", False) for name in one.opts}
+            repeatable = {
+                name for one in self.params if getattr(one, "multiple", False) for name in one.opts
+            }
             args = list(_with_repeated_options(args, repeatable))
         return super().parse_args(ctx, args)
 

@@ -14,14 +14,14 @@ from needful.cli.options import (
     VALIDATION_FOLDS,
     AsJson,
     Force,
+    Formulas,
     Invent,
     Keep,
     LearnerName,
     LearningTimeout,
     Seed,
-    kept_predicates,
+    invention_config,
 )
-from needful.invention.invent import InventionConfig
 from needful.storage.demonstrations import read_demonstrations
 from needful.storage.outputs import MODEL, check_output_directory
 
@@ -37,12 +37,13 @@ def learn(
     learning_timeout: LearningTimeout = None,
     invent: Invent = False,
     keep: Keep = "",
+    formula: Formulas = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Learn operators, and samplers if the file has states and parameters; or train a policy."""
     approach = find_approach(learner)
-    kept = kept_predicates(keep, invent)
+    invention = invention_config(invent, keep, formula or ())
     data = read_demonstrations(demonstrations)
     console.check_paths_disjoint(demonstrations, out)
     check_output_directory(out, MODEL, force)
@@ -52,7 +53,7 @@ def learn(
             timeout=learning_timeout,
             progress=progress,
             validation_folds=VALIDATION_FOLDS,
-            invention=InventionConfig(keep=kept) if invent else None,
+            invention=invention,
         )
         learned = approach.learn(data.vocabulary, data.demonstrations, config)
     learned.save(out, force=force)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar
@@ -15,6 +16,7 @@ from needful.envs.catalogue import CATALOGUE
 from needful.envs.disturbances import Disturbances
 from needful.errors import UnknownNameError
 from needful.evaluation.execution import CLOSED_LOOP, OPEN_LOOP, ExecutionConfig
+from needful.invention.invent import InventionConfig
 from needful.planning.bilevel import PlanningConfig
 from needful.planning.planners import make_planner, planner_names
 
@@ -158,17 +160,32 @@ Invent: TypeAlias = Annotated[
     typer.Option("--invent", help="Invent predicates; only those of goals are given, and --keep."),
 ]
 Keep: TypeAlias = Annotated[
-    str, typer.Option("--keep", metavar="NAME,...", help="Predicates that --invent does not withhold.")
+    str,
+    typer.Option("--keep", metavar="NAME,...", help="Predicates that --invent does not withhold, or all."),
+]
+Formulas: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--formula",
+        metavar="'NAME: ARITHMETIC'",
+        help="An expression for --invent, such as 'gap: abs(a.x - b.x) - a.width'. Can be repeated.",
+    ),
 ]
 
 
-def kept_predicates(keep: str, invent: bool) -> tuple[str, ...]:
-    """Return the names in the value of --keep; raise if it is given without --invent."""
-    if keep and not invent:
-        raise typer.BadParameter(
-            "all predicates are used without --invent. Add --invent.", param_hint="--keep"
-        )
-    return tuple(name.strip() for name in keep.split(",") if name.strip())
+def invention_config(
+    invent: bool, keep: str, formulas: Sequence[str], no_simulator: bool = False
+) -> InventionConfig | None:
+    """Return the configuration of --invent, None without it; raise if its options are given without it."""
+    if not invent:
+        given = {"--keep": keep, "--formula": formulas, "--no-simulator": no_simulator}
+        for option, value in given.items():
+            if value:
+                raise typer.BadParameter("has no effect without --invent. Add --invent.", param_hint=option)
+        return None
+    kept = tuple(name.strip() for name in keep.split(",") if name.strip())
+    config = InventionConfig(keep=kept, formulas=tuple(formulas))
+    return replace(config, practice_tasks=0) if no_simulator else config
 
 
 Execute: TypeAlias = Annotated[

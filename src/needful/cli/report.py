@@ -66,7 +66,9 @@ def _read(folder: Path) -> list[RecordedRun]:
     results = read_results(folder)
     skipped = len(results.damaged) + sum(result.error is not None for result in results.results)
     if skipped:
-        console.print_stderr(f"warning: {console.plural(skipped, 'job')} of {folder} failed or cannot be read.")
+        console.print_stderr(
+            f"warning: {console.plural(skipped, 'job')} of {folder} failed or cannot be read."
+        )
     done = sorted((one for one in results.results if one.error is None), key=_job_order)
     return [run_of_job(result) for result in done]
 

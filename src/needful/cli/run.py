@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -20,7 +19,6 @@ from needful.errors import UnknownNameError
 from needful.evaluation.execution import OPEN_LOOP
 from needful.evaluation.pipeline import Evaluation, RunConfig, RunResult, run
 from needful.evaluation.run_folder import RunFolder
-from needful.invention.invent import InventionConfig
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.paper.presets import PAPER, paper_preset
 from needful.planning.planners import DEFAULT_PLANNER
@@ -124,6 +122,7 @@ def run_domain(
     samplers: Samplers = SamplerSource.LEARNED.value,
     invent: options.Invent = False,
     keep: options.Keep = "",
+    formula: options.Formulas = None,
     no_simulator: NoSimulator = False,
     execute: options.Execute = OPEN_LOOP,
     skill_failures: options.SkillFailures = 0.0,
@@ -166,7 +165,9 @@ def run_domain(
 def _config(context: typer.Context, domain: str) -> RunConfig:
     """Return the settings of the run that the options in `context` ask for."""
     given = context.params
-    planning = [given[name] for name in ("timeout", "abstract_plans", "planner", "samples_per_step", "horizon")]
+    planning = [
+        given[name] for name in ("timeout", "abstract_plans", "planner", "samples_per_step", "horizon")
+    ]
     samplers = options.enum_member(SamplerSource, "kind of samplers", given["samplers"])
     world = ("execute", "skill_failures", "observation_noise", "parameter_noise")
     config = RunConfig(
@@ -180,21 +181,11 @@ def _config(context: typer.Context, domain: str) -> RunConfig:
         learning_timeout=given["learning_timeout"],
         validation_folds=options.VALIDATION_FOLDS,
         execution=options.execution_config(*(given[name] for name in world)),
-        invention=_invention_config(given["invent"], given["keep"], given["no_simulator"]),
+        invention=options.invention_config(
+            given["invent"], given["keep"], given["formula"] or (), given["no_simulator"]
+        ),
     )
     return config if given["preset"] is None else _with_preset(given["preset"], domain, config, context)
-
-
-def _invention_config(invent: bool, keep: str, no_simulator: bool) -> InventionConfig | None:
-    kept = options.kept_predicates(keep, invent)
-    if no_simulator and not invent:
-        raise typer.BadParameter(
-            "has no effect without --invent. Add --invent.", param_hint="--no-simulator"
-        )
-    if not invent:
-        return None
-    defaults = InventionConfig(keep=kept)
-    return replace(defaults, practice_tasks=0) if no_simulator else defaults
 
 
 def _print_warnings(result: RunResult) -> None:
@@ -213,7 +204,11 @@ def _with_preset(preset: str, domain: str, config: RunConfig, context: typer.Con
             "collects demonstrations, but --demonstrations gives recorded ones. Leave one of them out.",
             param_hint="--preset",
         )
-    run = {name: getattr(config, name) for option, name in RUN_FIELDS.items() if console.is_given(context, option)}
+    run = {
+        name: getattr(config, name)
+        for option, name in RUN_FIELDS.items()
+        if console.is_given(context, option)
+    }
     planning = {
         name: getattr(config.planning, name)
         for option, name in PLANNING_FIELDS.items()

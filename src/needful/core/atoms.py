@@ -11,7 +11,7 @@ from needful.core.state import State
 from needful.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from needful.core.definitions import Definition
+    from needful.core.definitions import AnyDefinition
 
 Classifier: TypeAlias = Callable[[State, Sequence[Object]], bool]
 BatchClassifier: TypeAlias = Callable[[State], Iterable[tuple[Object, ...]]]
@@ -46,7 +46,7 @@ class Predicate:
     types: tuple[Type, ...]
     classifier: Classifier | None = field(default=None, compare=False, repr=False)
     batch_classifier: BatchClassifier | None = field(default=None, compare=False, repr=False)
-    definition: Definition | None = field(default=None, compare=False, repr=False)
+    definition: AnyDefinition | None = field(default=None, compare=False, repr=False)
 
     def __hash__(self) -> int:
         return hash(self.name)

@@ -1,217 +1,26 @@
-"""Definitions of predicates as data: an expression over the features of up to three objects, and a bound.
+"""Definitions of predicates as data: comparisons of expressions with bounds, and conjunctions of them.
 
-A definition can be stored in a file and read back without executing code, because the kinds of expressions
-are a closed set. `defined_predicate` turns a definition into a predicate with a classifier.
+`defined_predicate` turns a definition into a predicate with a classifier.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
 from needful.core.atoms import Predicate
+from needful.core.expressions import Expression, feature_array, find_kind
 from needful.core.objects import Object, Type
 from needful.core.state import State
 from needful.errors import InvalidInputError, UnknownNameError
 
-# The value of an expression, given the selected features of each object. The arrays may have any shape
-# with one feature per entry of the last axis; the other axes are broadcast.
-Formula: TypeAlias = Callable[..., np.ndarray]
-
-QUANTIFIERS = ("min", "max")
 COMPARISONS = ("<=", ">")
 _ORDINALS = ("first", "second", "third")
-
-
-def _feature(a: np.ndarray) -> np.ndarray:
-    return np.asarray(a[..., 0])
-
-
-def _difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.asarray(a[..., 0] - b[..., 0])
-
-
-def _absolute_difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.asarray(np.abs(_difference(a, b)))
-
-
-def _distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.asarray(np.sqrt(np.sum((a - b) ** 2, axis=-1)))
-
-
-def _bearing(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the angle between the heading of `a` (x, y, heading) and the direction from `a` to `b`."""
-    direction = np.arctan2(b[..., 1] - a[..., 1], b[..., 0] - a[..., 0])
-    turn = direction - a[..., 2]
-    return np.asarray(np.abs(np.arctan2(np.sin(turn), np.cos(turn))))
-
-
-def _line_distance(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Return the distance between `c` and the line through `a` and `b`; to `a` if both coincide."""
-    line, offset = b - a, c - a
-    length = np.sqrt(np.sum(line**2, axis=-1))
-    area = np.abs(offset[..., 0] * line[..., 1] - offset[..., 1] * line[..., 0])
-    return np.asarray(np.where(length > 0, area / np.where(length > 0, length, 1.0), _distance(a, c)))
-
-
-def _segment_distance(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Return the distance between `c` and the straight segment between `a` and `b`."""
-    line = b - a
-    square = np.sum(line**2, axis=-1)
-    share = np.sum((c - a) * line, axis=-1) / np.where(square > 0, square, 1.0)
-    return _distance(a + np.clip(share, 0.0, 1.0)[..., None] * line, c)
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of expression.
-
-    Attributes:
-        formula: computes the value from the selected features of each object.
-        widths: the allowed numbers of features of each object.
-        complexity: the cost of using such an expression in a predicate.
-        sentence: describes the value; `{a}`, `{b}` and `{c}` are the objects, `{f}` and `{g}` features of
-            the first two.
-    """
-
-    formula: Formula
-    widths: tuple[tuple[int, ...], ...]
-    complexity: int
-    sentence: str
-
-    @property
-    def objects(self) -> int:
-        """The number of objects."""
-        return len(self.widths[0])
-
-
-KINDS: Mapping[str, Kind] = MappingProxyType(
-    {
-        "feature": Kind(_feature, ((1,),), 1, "{f} of {a}"),
-        "difference": Kind(_difference, ((1, 1),), 2, "{f} of {a} minus {g} of {b}"),
-        "absolute difference": Kind(
-            _absolute_difference, ((1, 1),), 2, "the difference between {f} of {a} and {g} of {b}"
-        ),
-        "distance": Kind(
-            _distance, ((2, 2), (3, 3)), 2, "the distance between ({f}) of {a} and ({g}) of {b}"
-        ),
-        "bearing": Kind(
-            _bearing, ((3, 2),), 3, "the angle between the heading ({f}) of {a} and the direction to {b}"
-        ),
-        "line distance": Kind(
-            _line_distance, ((2, 2, 2),), 3, "the distance of {c} from the line through {a} and {b}"
-        ),
-        "segment distance": Kind(
-            _segment_distance, ((2, 2, 2),), 3, "the distance of {c} from the segment between {a} and {b}"
-        ),
-    }
-)
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Expression:
-    """A real-valued function of up to three objects of a state.
-
-    Attributes:
-        kind: the name of the kind, one of `KINDS`.
-        types: the type of each object.
-        features: for each object, the features that the kind uses, in the kind's order.
-        quantifier: None, or "min" or "max": the least or greatest value over all objects of the last type.
-            The last object is then no argument of the expression. An object is not compared with itself.
-    """
-
-    kind: str
-    types: tuple[Type, ...]
-    features: tuple[tuple[str, ...], ...]
-    quantifier: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise UnknownNameError("kind of expression", self.kind, KINDS)
-        count = KINDS[self.kind].objects
-        if len(self.types) != count or len(self.features) != count:
-            raise InvalidInputError(
-                f"An expression of the kind {self.kind!r} takes {count} objects, got the types "
-                f"{[kind.name for kind in self.types]} and the features {self.features}."
-            )
-        widths = tuple(len(names) for names in self.features)
-        if widths not in KINDS[self.kind].widths:
-            raise InvalidInputError(
-                f"An expression of the kind {self.kind!r} takes "
-                f"{' or '.join(map(str, KINDS[self.kind].widths))} features of its objects, got {widths}."
-            )
-        if self.quantifier is not None and self.quantifier not in QUANTIFIERS:
-            raise UnknownNameError("quantifier", self.quantifier, QUANTIFIERS)
-        for kind, names in zip(self.types, self.features, strict=True):
-            for name in names:
-                if name not in kind.features:
-                    raise UnknownNameError(f"feature of {kind.name}", name, kind.features)
-
-    @property
-    def arguments(self) -> tuple[Type, ...]:
-        """The types of the objects that the expression is a function of."""
-        return self.types if self.quantifier is None else self.types[:-1]
-
-    @property
-    def complexity(self) -> int:
-        """The cost of using the expression in a predicate."""
-        return KINDS[self.kind].complexity + (self.quantifier is not None)
-
-    def value(self, state: State, objects: Sequence[Object]) -> float:
-        """Return the value for a tuple of objects in a state; NaN for an object and itself."""
-        if self.quantifier is None:
-            return self._value(state, objects)
-        others = (obj for obj in state.of_type(self.types[-1]) if obj not in objects)
-        values = [self._value(state, (*objects, other)) for other in others]
-        if self.quantifier == "min":
-            return min(values, default=math.inf)
-        return max(values, default=-math.inf)
-
-    def _value(self, state: State, objects: Sequence[Object]) -> float:
-        if len(set(objects)) < len(objects):
-            return math.nan
-        columns = (
-            np.array([state[obj][obj.type.features.index(name)] for name in names])
-            for obj, names in zip(objects, self.features, strict=True)
-        )
-        return float(KINDS[self.kind].formula(*columns))
-
-    def values(self, states: Sequence[State], features: Mapping[Type, np.ndarray]) -> np.ndarray:
-        """Return the values for all tuples of objects in several states that have the same objects.
-
-        `features` maps each type to its `feature_array` in the states. The result has the axis state and
-        one axis per argument. The value for an object and itself is NaN.
-        """
-        kind = KINDS[self.kind]
-        columns = [
-            features[t][..., [t.features.index(name) for name in names]]
-            for t, names in zip(self.types, self.features, strict=True)
-        ]
-        values = kind.formula(*(_on_axis(column, i, kind.objects) for i, column in enumerate(columns)))
-        domains = [states[0].of_type(t) for t in self.types]
-        for (i, a), (j, b) in itertools.combinations(enumerate(domains), 2):
-            same = np.array([[x == y for y in b] for x in a], dtype=bool).reshape(len(a), len(b))
-            shape = [1] * kind.objects
-            shape[i], shape[j] = same.shape
-            values = np.where(same.reshape(shape), math.nan, values)
-        if self.quantifier is None:
-            return values
-        fill, reduce = (math.inf, np.min) if self.quantifier == "min" else (-math.inf, np.max)
-        values = np.where(np.isnan(values), fill, values)
-        return np.asarray(reduce(values, axis=-1, initial=fill))
-
-
-def _on_axis(column: np.ndarray, index: int, count: int) -> np.ndarray:
-    """Move the object axis of an array with the axes state, object, feature to place `index` of `count`."""
-    shape = [column.shape[0], *([1] * count), column.shape[2]]
-    shape[1 + index] = column.shape[1]
-    return column.reshape(shape)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -250,15 +59,31 @@ class Definition:
         return f"{'-'.join(words)}[{','.join(objects)}]-{relation}-{self.bound!r}"
 
     @property
+    def arguments(self) -> tuple[Type, ...]:
+        """The types of the objects that the definition is about."""
+        return self.expression.arguments
+
+    @property
+    def types(self) -> tuple[Type, ...]:
+        """The types whose features it uses."""
+        return self.expression.types
+
+    @property
+    def parts(self) -> tuple[tuple[Definition, tuple[int, ...]], ...]:
+        """The definition itself, with the positions of its arguments; a conjunction has several parts."""
+        return ((self, tuple(range(len(self.arguments)))),)
+
+    @property
     def sentence(self) -> str:
         """The meaning of the definition in words."""
+        return self.sentence_about(_mentions(self.arguments))
+
+    def sentence_about(self, arguments: Sequence[str]) -> str:
+        """Return the meaning in words; the arguments are called as given."""
         expression = self.expression
         kinds = [kind.name for kind in expression.types]
         named = kinds if expression.quantifier is None else kinds[:-1]
-        objects = [
-            f"the {name}" if named.count(name) == 1 else f"the {_ORDINALS[named[:i].count(name)]} {name}"
-            for i, name in enumerate(named)
-        ]
+        objects = list(arguments)
         prefix = ""
         if expression.quantifier is not None:
             every = (expression.quantifier == "min") == (self.compare == ">")
@@ -266,7 +91,7 @@ class Definition:
             prefix = f"for {'every' if every else 'some'} {other}, "
             objects.append(f"that {other}")
         words = [", ".join(names) for names in expression.features]
-        value = KINDS[expression.kind].sentence.format(
+        value = find_kind(expression.kind).sentence.format(
             a=objects[0], b=objects[min(1, len(objects) - 1)], c=objects[-1], f=words[0], g=words[-1]
         )
         return f"{prefix}{value} is {'at most' if self.compare == '<=' else 'above'} {self.bound:.6g}"
@@ -281,18 +106,14 @@ class Definition:
         """The definition that holds for distinct objects exactly if this one does not."""
         return Definition(self.expression, ">" if self.compare == "<=" else "<=", self.bound)
 
-    def extension(self, values: np.ndarray) -> np.ndarray:
-        """Return for each value of the expression whether the definition holds; false for NaN."""
-        with np.errstate(invalid="ignore"):
-            return values <= self.bound if self.compare == "<=" else values > self.bound
+    def truth(self, states: Sequence[State], features: Mapping[Type, np.ndarray]) -> np.ndarray:
+        """Return an array: in which state the definition holds for which objects.
 
-    def true_tuples(self, state: State) -> Iterator[tuple[Object, ...]]:
-        """Yield the tuples of objects for which the definition holds in a state."""
-        features = {kind: feature_array([state], kind) for kind in self.expression.types}
-        holds = self.extension(self.expression.values([state], features))[0]
-        domains = [state.of_type(kind) for kind in self.expression.arguments]
-        for index in np.argwhere(holds).tolist():
-            yield tuple(domain[i] for domain, i in zip(domains, index, strict=True))
+        The states must have the same objects. `features` maps each of the types to its `feature_array`.
+        """
+        values = self.expression.values(states, features)
+        with np.errstate(invalid="ignore"):  # NaN: an object is not compared with itself
+            return values <= self.bound if self.compare == "<=" else values > self.bound
 
     def holds(self, state: State, objects: Sequence[Object]) -> bool:
         """Return whether the definition holds for a tuple of objects in a state."""
@@ -300,27 +121,99 @@ class Definition:
         return value <= self.bound if self.compare == "<=" else value > self.bound
 
 
-def feature_array(states: Sequence[State], kind: Type) -> np.ndarray:
-    """Return the features of the objects of a type in several states that have the same objects.
+@dataclass(frozen=True, slots=True, order=True)
+class Conjunction:
+    """Several definitions about the same objects that hold together.
 
-    The array has the axes state, object, feature. Objects of subtypes are included, with the features of
-    `kind` only.
+    Attributes:
+        arguments: the types of the objects.
+        parts: each definition, with the positions of its arguments among those of the conjunction.
     """
-    objects = states[0].of_type(kind)
-    columns = [[obj.type.features.index(name) for name in kind.features] for obj in objects]
-    rows = [
-        [[state[obj][c] for c in chosen] for obj, chosen in zip(objects, columns, strict=True)]
-        for state in states
+
+    arguments: tuple[Type, ...]
+    parts: tuple[tuple[Definition, tuple[int, ...]], ...]
+
+    def __post_init__(self) -> None:
+        if len(self.parts) < 2:
+            raise InvalidInputError(f"A conjunction needs at least two parts, got {len(self.parts)}.")
+        for part, positions in self.parts:
+            if not all(0 <= position < len(self.arguments) for position in positions):
+                raise InvalidInputError(
+                    f"The positions {list(positions)} of a part are not those of the arguments "
+                    f"{[kind.name for kind in self.arguments]}."
+                )
+            if tuple(self.arguments[position] for position in positions) != part.arguments:
+                raise InvalidInputError(
+                    f"A part about {[kind.name for kind in part.arguments]} does not fit the arguments "
+                    f"{[self.arguments[position].name for position in positions]} of the conjunction."
+                )
+
+    @property
+    def types(self) -> tuple[Type, ...]:
+        """The types whose features it uses."""
+        return tuple(dict.fromkeys(kind for part, _ in self.parts for kind in part.types))
+
+    @property
+    def name(self) -> str:
+        """A name for the predicate with this definition; different definitions have different names."""
+        return "-and-".join(f"{part.name}{list(positions)}" for part, positions in self.parts)
+
+    @property
+    def sentence(self) -> str:
+        """The meaning of the definition in words."""
+        mentions = _mentions(self.arguments)
+        return ", and ".join(
+            part.sentence_about([mentions[position] for position in positions])
+            for part, positions in self.parts
+        )
+
+    def truth(self, states: Sequence[State], features: Mapping[Type, np.ndarray]) -> np.ndarray:
+        """Return an array: in which state the definition holds for which objects; see `Definition`."""
+        counts = [len(states[0].of_type(kind)) for kind in self.arguments]
+        found = np.ones((len(states), *counts), dtype=bool)
+        for part, positions in self.parts:
+            order = sorted(range(len(positions)), key=lambda axis: positions[axis])
+            holds = part.truth(states, features).transpose(0, *(1 + axis for axis in order))
+            missing = [i + 1 for i in range(len(self.arguments)) if i not in positions]
+            found &= np.expand_dims(holds, tuple(missing))
+        return found
+
+    def holds(self, state: State, objects: Sequence[Object]) -> bool:
+        """Return whether the definition holds for a tuple of objects in a state."""
+        return all(
+            part.holds(state, [objects[position] for position in positions])
+            for part, positions in self.parts
+        )
+
+
+# What a defined predicate means.
+AnyDefinition: TypeAlias = Definition | Conjunction
+
+
+def _mentions(types: Sequence[Type]) -> list[str]:
+    """Return words for objects of types: "the robot", or "the first block" and "the second block"."""
+    names = [kind.name for kind in types]
+    return [
+        f"the {name}" if names.count(name) == 1 else f"the {_ORDINALS[names[:i].count(name)]} {name}"
+        for i, name in enumerate(names)
     ]
-    return np.array(rows, dtype=np.float64).reshape(len(states), len(objects), len(kind.features))
 
 
-def defined_predicate(definition: Definition, name: str | None = None) -> Predicate:
+def true_tuples(definition: AnyDefinition, state: State) -> Iterator[tuple[Object, ...]]:
+    """Yield the tuples of objects for which a definition holds in a state."""
+    features = {kind: feature_array([state], kind) for kind in definition.types}
+    holds = definition.truth([state], features)[0]
+    domains = [state.of_type(kind) for kind in definition.arguments]
+    for index in np.argwhere(holds).tolist():
+        yield tuple(domain[i] for domain, i in zip(domains, index, strict=True))
+
+
+def defined_predicate(definition: AnyDefinition, name: str | None = None) -> Predicate:
     """Return the predicate with the given definition; by default, its name describes the definition."""
     return Predicate(
         definition.name if name is None else name,
-        definition.expression.arguments,
+        definition.arguments,
         definition.holds,
-        definition.true_tuples,
+        partial(true_tuples, definition),
         definition,
     )

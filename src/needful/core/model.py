@@ -117,7 +117,7 @@ def _with_definitions(vocabulary: Vocabulary, predicates: Iterable[Predicate]) -
     for predicate in predicates:
         if predicate.definition is None:
             continue
-        for kind in predicate.definition.expression.types:
+        for kind in predicate.definition.types:
             _check_type(kind, types, f"definition of predicate {predicate.name}")
         if predicate.name not in known:
             added.append(predicate)

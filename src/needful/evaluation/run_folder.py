@@ -22,7 +22,6 @@ from needful.storage.json_fields import JsonValue, dump_json
 from needful.storage.outputs import RUN, prepare_output_directory, staged_directory, write_bytes, write_text
 from needful.storage.plans import PLANS_FILE, RecordedPlan, header_line, plan_line
 
-
 # The stage of a run that has not finished, for those who watch it; deleted at the end.
 PROGRESS_FILE = "progress.json"
 PROGRESS_SECONDS = 1.0
@@ -83,7 +82,11 @@ class RunFolder:
         try:
             yield folder
         except BaseException as error:
-            results = set(os.listdir(path)) - {"records.jsonl", RUN_FILE, PROGRESS_FILE}  # results other than records
+            results = set(os.listdir(path)) - {
+                "records.jsonl",
+                RUN_FILE,
+                PROGRESS_FILE,
+            }  # results other than records
             if folder._lines or (isinstance(error, KeyboardInterrupt) and results):
                 error.add_note(f"Finished results are in {path}.")
             else:

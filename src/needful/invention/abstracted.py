@@ -9,8 +9,9 @@ from dataclasses import replace
 import numpy as np
 
 from needful.core.atoms import AbstractState, GroundAtom, Predicate
-from needful.core.definitions import Definition, feature_array
+from needful.core.definitions import AnyDefinition
 from needful.core.demonstrations import Demonstration
+from needful.core.expressions import feature_array
 from needful.core.objects import Type
 from needful.errors import DemonstrationError
 
@@ -27,7 +28,7 @@ class DemonstrationAbstractor:
                 )
         self.demonstrations = tuple(demonstrations)
         self._features: dict[tuple[int, Type], np.ndarray] = {}
-        self._atoms: dict[tuple[str, Definition], tuple[tuple[AbstractState, ...], ...]] = {}
+        self._atoms: dict[tuple[str, AnyDefinition], tuple[tuple[AbstractState, ...], ...]] = {}
 
     def with_predicates(self, invented: Sequence[Predicate]) -> tuple[Demonstration, ...]:
         """Return the demonstrations with the atoms of the invented predicates added."""
@@ -55,15 +56,19 @@ class DemonstrationAbstractor:
             )
         return self._atoms[key]
 
-    def extension(self, definition: Definition) -> tuple[np.ndarray, ...]:
+    def extension(self, definition: AnyDefinition) -> tuple[np.ndarray, ...]:
         """Return for each demonstration an array: in which state the definition holds for which objects."""
         return tuple(self._extension(definition, index) for index in range(len(self.demonstrations)))
 
-    def _extension(self, definition: Definition, index: int) -> np.ndarray:
-        features = {kind: self._feature_array(index, kind) for kind in definition.expression.types}
+    def changes(self, definition: AnyDefinition) -> bool:
+        """Return whether there is a demonstration in which the definition starts or ceases to hold."""
+        return any(bool((one != one[:1]).any()) for one in self.extension(definition))
+
+    def _extension(self, definition: AnyDefinition, index: int) -> np.ndarray:
+        features = {kind: self._feature_array(index, kind) for kind in definition.types}
         states = self.demonstrations[index].states
         assert states is not None
-        return definition.extension(definition.expression.values(states, features))
+        return definition.truth(states, features)
 
     def _feature_array(self, index: int, kind: Type) -> np.ndarray:
         if (index, kind) not in self._features:
@@ -73,7 +78,7 @@ class DemonstrationAbstractor:
         return self._features[index, kind]
 
     def _demonstration_atoms(
-        self, predicate: Predicate, definition: Definition, index: int
+        self, predicate: Predicate, definition: AnyDefinition, index: int
     ) -> tuple[AbstractState, ...]:
         states = self.demonstrations[index].states
         assert states is not None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from needful.core.operators import GroundOperator, OperatorData
 from needful.core.plans import necessary_atoms
 from needful.core.state import State
 from needful.core.tasks import AbstractTask, Task
-from needful.invention.objective import MAX_GROUND_OPERATORS
+from needful.invention.objective import MAX_GROUND_OPERATORS, Suffix
 from needful.invention.proposals import Use
 from needful.planning.budget import Budget
 from needful.planning.interfaces import Planner
@@ -115,10 +115,7 @@ class Simulator:
 
         Ends early when fewer than `least_solved` tasks can be solved.
         """
-        samplers = {
-            one.operator.name: ReplaySampler(one)
-            for one in sampler_examples(data, demonstrations, self.seed)
-        }
+        samplers = self._samplers(data, demonstrations)
         operators = [one.operator for one in data]
         true: dict[str, list[Use]] = defaultdict(list)
         false: dict[str, list[Use]] = defaultdict(list)
@@ -132,6 +129,35 @@ class Simulator:
             plan = next(generate_abstract_plans(operators, abstract_task, self.planner, budget), None)
             progress.append(0.0 if plan is None else self._follow(plan, task, samplers, index, true, false))
         return Trials(tuple(progress), true, false)
+
+    def blame(
+        self,
+        data: Sequence[OperatorData],
+        training: Sequence[Demonstration],
+        suffixes: Sequence[Suffix],
+        demonstrations: Sequence[Demonstration],
+    ) -> tuple[dict[str, list[Use]], dict[str, list[Use]]]:
+        """Return the true and false uses of operators in suspicious plans from demonstrated states."""
+        samplers = self._samplers(data, training)
+        true: dict[str, list[Use]] = defaultdict(list)
+        false: dict[str, list[Use]] = defaultdict(list)
+        for suffix in suffixes:
+            demonstration = demonstrations[suffix.demonstration]
+            if not suffix.suspicious(demonstration) or not suffix.plan:
+                continue
+            assert demonstration.states is not None
+            task = Task(demonstration.states[suffix.step], demonstration.goal)
+            failed: dict[str, list[Use]] = defaultdict(list)
+            self._follow(suffix.plan, task, samplers, suffix.step, true, failed)
+            for name, uses in failed.items():
+                false[name] += (replace(use, weight=suffix.cost) for use in uses)
+        return true, false
+
+    def _samplers(
+        self, data: Sequence[OperatorData], demonstrations: Sequence[Demonstration]
+    ) -> dict[str, ReplaySampler]:
+        examples = sampler_examples(data, demonstrations, self.seed)
+        return {one.operator.name: ReplaySampler(one) for one in examples}
 
     def _follow(
         self,

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from needful.core.definitions import QUANTIFIERS, Expression, feature_array
 from needful.core.demonstrations import Demonstration
+from needful.core.expressions import QUANTIFIERS, Expression, feature_array
+from needful.core.formulas import parse_formula
 from needful.core.objects import Type
 
 # The last letters of features that are coordinates, and parts of the names of features that are headings.
@@ -24,8 +25,12 @@ HEADINGS = ("theta", "heading", "yaw", "angle", "rotation")
 FLAG_VALUES = 2
 
 
-def enumerate_expressions(demonstrations: Sequence[Demonstration]) -> tuple[Expression, ...]:
+def enumerate_expressions(
+    demonstrations: Sequence[Demonstration], formulas: Sequence[str] = ()
+) -> tuple[Expression, ...]:
     """Return the expressions over the types of the demonstrations' objects, in a fixed order.
+
+    The user's formulas come first. They are used with all types that have their features.
 
     Only types without parents are used, and types of which every demonstration has exactly one object.
     Features that have the same value in all states are left out.
@@ -40,6 +45,10 @@ def enumerate_expressions(demonstrations: Sequence[Demonstration]) -> tuple[Expr
     )
     values = {kind: _feature_values(demonstrations, kind) for kind in (*roots, *single)}
     found: dict[Expression, None] = {}
+    for text in formulas:
+        for expression in _applied(text, roots):
+            found.setdefault(expression)
+            found.update(dict.fromkeys(_quantified(expression)))
     for kind in roots:
         for expression in _unary(kind, values[kind]):
             found.setdefault(expression)
@@ -89,6 +98,14 @@ def _binary(
             for heading in _headings(a):
                 if len(names) == 2:
                     yield Expression("bearing", (a, b), ((*names, heading), names))
+
+
+def _applied(text: str, types: Sequence[Type]) -> Iterator[Expression]:
+    """Yield a formula over all objects whose types have the features that it uses."""
+    features = parse_formula(text).features
+    for chosen in itertools.product(types, repeat=len(features)):
+        if all(set(names) <= set(kind.features) for kind, names in zip(chosen, features, strict=True)):
+            yield Expression(text, chosen, features)
 
 
 def _between(a: Type, b: Type, c: Type) -> Iterator[Expression]:

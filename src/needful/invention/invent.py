@@ -15,8 +15,10 @@ from typing import TypeAlias
 from needful.core.atoms import Predicate
 from needful.core.controllers import Execute
 from needful.core.deadline import NO_DEADLINE, Deadline
-from needful.core.definitions import Definition, Expression, defined_predicate
+from needful.core.definitions import AnyDefinition, Conjunction, Definition, defined_predicate
 from needful.core.demonstrations import Demonstration
+from needful.core.expressions import Expression, find_kind
+from needful.core.formulas import parse_formula
 from needful.core.model import Vocabulary
 from needful.core.objects import counted
 from needful.core.tasks import Task
@@ -26,12 +28,14 @@ from needful.invention.experiments import Simulator
 from needful.invention.grammar import enumerate_expressions
 from needful.invention.proposals import Proposal
 from needful.invention.repair import repair
-from needful.invention.search import Scorer, climb, prune
+from needful.invention.search import Scored, Scorer, UsesByName, climb, first_steps, prune
 from needful.planning.planners import make_planner
 
-# If there is a simulator, the search first considers only predicates that exclude false steps with this share
-# of the cost. Experiments show the reasons of all other differences more exactly.
+# If there is a simulator, the search first considers only predicates that exclude false steps with this
+# share of the cost. Experiments show the reasons of all other differences more exactly.
 CLEAR_SHARE = 0.05
+# The value of `InventionConfig.keep` that withholds no predicate.
+KEEP_ALL = ("all",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,9 @@ class InventionConfig:
     """The limits of predicate invention. They count nodes, rounds and tasks, never seconds.
 
     Attributes:
-        keep: the names of predicates that are used besides those of goals. All others are withheld.
+        keep: the names of predicates that are used besides those of goals. All others are withheld. The
+            name `all` keeps all of them.
+        formulas: expressions that the grammar lacks, such as `gap: abs(a.x - b.x) - a.width`.
         scoring_demonstrations: the number of demonstrations that plans are compared with.
         max_nodes: the limit of the search for each plan.
         candidates: the number of proposals that each round considers.
@@ -49,6 +55,7 @@ class InventionConfig:
     """
 
     keep: tuple[str, ...] = ()
+    formulas: tuple[str, ...] = ()
     scoring_demonstrations: int = 12
     max_nodes: int = 5_000
     candidates: int = 60
@@ -57,6 +64,8 @@ class InventionConfig:
     repair_candidates: int = 12
 
     def __post_init__(self) -> None:
+        for text in self.formulas:
+            parse_formula(text)
         for name in ("scoring_demonstrations", "max_nodes", "candidates"):
             if getattr(self, name) < 1:
                 raise InvalidInputError(f"{name} must be at least 1, got {getattr(self, name)}.")
@@ -134,10 +143,11 @@ class Invention:
         for one in self.predicates:
             found.append(f"  {one}")
             found += [f"    or: {other.sentence}" for other in one.alternatives]
-        if self.costs[-1] > 0:
+        solved_all = bool(self.solved) and self.solved[-1] == self.practice_tasks
+        if self.costs[-1] > 0 and not solved_all:
             found.append(
                 "No further predicate of the grammar separates false steps from true ones, but plans still "
-                "differ from demonstrations. A relation of three objects may be missing."
+                "differ from demonstrations. An expression may be missing in the grammar."
             )
         return found
 
@@ -167,12 +177,12 @@ def invent_predicates(
     config = config or InventionConfig()
     given, known = _withhold(vocabulary, tuple(demonstrations), tasks, config.keep)
     abstractor = DemonstrationAbstractor(known)
-    expressions = enumerate_expressions(known)
+    expressions = enumerate_expressions(known, config.formulas)
     training, scoring = _split(len(known), config.scoring_demonstrations)
     planner = make_planner("paper")
     scorer = Scorer(abstractor, training, scoring, planner, config.max_nodes, deadline, on_progress)
     if execute is None or not tasks:
-        found = climb(scorer, expressions, config.candidates)
+        found = climb(scorer, expressions, config.candidates, lambda scored: first_steps(scored, known))
         predicates = prune(scorer, found.scored).predicates
         reasons = {one.definition.without_bound: (one, False) for one in found.accepted}
         costs, solved = found.costs, ()
@@ -184,8 +194,7 @@ def invent_predicates(
     definitions = [one.definition for one in predicates if one.definition is not None]
     names = readable_names(definitions, [one.name for one in vocabulary.predicates])
     invented = tuple(
-        _invented(definition, name, *reasons[definition.without_bound])
-        for definition, name in zip(definitions, names, strict=True)
+        _invented(definition, name, reasons) for definition, name in zip(definitions, names, strict=True)
     )
     predicates = tuple(one.predicate for one in invented)
     return Invention(
@@ -213,12 +222,18 @@ def _with_experiments(
 
     The first search accepts only clear predicates. If experiments with them solve all tasks, it was enough.
     """
+
+    def blame(scored: Scored) -> tuple[UsesByName, UsesByName]:
+        demonstrations = scorer.abstractor.with_predicates(scored.predicates)
+        training = [demonstrations[i] for i in scorer.training]
+        return simulator.blame(scored.data, training, scored.suffixes, demonstrations)
+
     predicates: tuple[Predicate, ...] = ()
     reasons: Reasons = {}
     costs: tuple[float, ...] = ()
     solved: tuple[int, ...] = ()
     for clear_share in (CLEAR_SHARE, 0.0):
-        found = climb(scorer, expressions, config.candidates, predicates, clear_share)
+        found = climb(scorer, expressions, config.candidates, blame, predicates, clear_share)
         costs += found.costs
         if solved and not found.accepted:
             break
@@ -254,6 +269,8 @@ def _withhold(
             "There are no demonstrations to invent predicates from. Collect at least one."
         )
     names = {one.name: one for one in vocabulary.predicates}
+    if tuple(keep) == KEEP_ALL:
+        keep = tuple(names)
     for name in keep:
         if name not in names:
             raise UnknownNameError("predicate to keep", name, names)
@@ -284,20 +301,20 @@ def _split(count: int, scoring: int) -> tuple[range, range]:
     return range(half), range(half, min(count, half + scoring))
 
 
-def _invented(
-    definition: Definition, name: str, proposal: Proposal, in_simulator: bool
-) -> InventedPredicate:
-    moved = definition != proposal.definition
+def _invented(definition: AnyDefinition, name: str, reasons: Reasons) -> InventedPredicate:
+    """Return an invented predicate with its reason; that of a conjunction is the one of its main part."""
+    found = [reasons[part.without_bound] for part, _ in definition.parts]
+    proposal, in_simulator = max(found, key=lambda reason: len(reason[0].which))
     return InventedPredicate(
         defined_predicate(definition, name),
         proposal.controller,
         len(proposal.which),
         in_simulator,
-        () if moved else proposal.alternatives,
+        proposal.alternatives if definition == proposal.definition else (),
     )
 
 
-def readable_names(definitions: Sequence[Definition], taken: Iterable[str] = ()) -> tuple[str, ...]:
+def readable_names(definitions: Sequence[AnyDefinition], taken: Iterable[str] = ()) -> tuple[str, ...]:
     """Return a short name for each definition, such as `low-distance`.
 
     The names are unique, also if case is ignored, legal in PDDL, and not in `taken`.
@@ -317,8 +334,11 @@ def readable_names(definitions: Sequence[Definition], taken: Iterable[str] = ())
 _SHORT_KINDS: Mapping[str, str] = {"absolute difference": "{f}-difference", "difference": "{f}-minus-{g}"}
 
 
-def _short_name(definition: Definition) -> str:
+def _short_name(definition: AnyDefinition) -> str:
     """Return words such as `high-held`, `low-distance` or `every-high-wetness`."""
+    if isinstance(definition, Conjunction):
+        simplest = min((part for part, _ in definition.parts), key=lambda one: one.expression.complexity)
+        return f"{_short_name(simplest)}-and-more"
     expression = definition.expression
     level = "low" if definition.compare == "<=" else "high"
     words = [level]
@@ -328,6 +348,7 @@ def _short_name(definition: Definition) -> str:
     if expression.kind == "feature":
         words.append(expression.features[0][0])
     else:
-        template = _SHORT_KINDS.get(expression.kind, expression.kind)
+        named = find_kind(expression.kind).short_name or expression.kind
+        template = _SHORT_KINDS.get(expression.kind, named)
         words.append(template.format(f=expression.features[0][0], g=expression.features[-1][0]))
     return re.sub(r"[^a-z0-9_]+", "-", "-".join(words).lower())[:40].strip("-")

@@ -44,6 +44,10 @@ class Suffix:
     plan: AbstractPlan | None
     cost: float
 
+    def suspicious(self, demonstration: Demonstration) -> bool:
+        """Return whether the plan differs from the rest of the demonstration, but is not longer."""
+        return bool(self.plan) and self.cost > 0 and len(self.plan or ()) <= len(demonstration) - self.step
+
 
 def plan_suffixes(
     operators: Sequence[Operator],

@@ -15,13 +15,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from needful.core.definitions import KINDS, Definition, Expression, feature_array
+from needful.core.definitions import Definition
+from needful.core.expressions import Expression, feature_array, find_kind
 from needful.core.objects import Object, Type
 from needful.core.operators import Operator
 from needful.core.state import State
 
 # The complexity of a predicate beside that of its expression.
 PREDICATE_COMPLEXITY = 2
+# The distance of a bound from the true values, as a share of their range, and the least range that counts,
+# as a share of the distance to the nearest false value.
+SLACK = 0.1
+MIN_SPREAD = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,8 @@ class Proposal:
     Attributes:
         definition: holds in all true uses.
         controller: the name of the operator's controller.
+        operator: the name of the operator.
+        variables: the positions of the definition's arguments among the operator's parameters.
         excluded: the total weight of the false uses in which the definition does not hold.
         which: the indices of these false uses.
         margin: the distance between the true uses and the nearest excluded one, relative to the range of
@@ -50,6 +57,8 @@ class Proposal:
 
     definition: Definition
     controller: str
+    operator: str
+    variables: tuple[int, ...]
     excluded: float
     which: tuple[int, ...]
     margin: float
@@ -90,19 +99,21 @@ def propose(
                     continue
                 values = np.concatenate([positive, negative])
                 spread = np.ptp(values[np.isfinite(values)])
-                bound = sign * between(limit, nearest)
+                bound = sign * fit_bound(sign * positive, float(nearest))
                 margin = float((nearest - limit) / spread)
                 yield Proposal(
                     Definition(expression, compare, float(bound)),
                     operator.controller.name,
+                    operator.name,
+                    arguments,
                     float(weights[outside].sum()),
                     tuple(np.flatnonzero(outside).tolist()),
                     margin,
-                    _evidence(len(true), len(false), int(outside.sum()), margin, expression.complexity),
+                    evidence_of(len(true), len(false), int(outside.sum()), margin, expression.complexity),
                 )
 
 
-def _evidence(true: int, false: int, excluded: int, margin: float, complexity: int) -> float:
+def evidence_of(true: int, false: int, excluded: int, margin: float, complexity: int) -> float:
     """Return how surprising a separation is, in bits.
 
     If values were unrelated to truth, the `excluded` most extreme of all values would all belong to false
@@ -111,6 +122,20 @@ def _evidence(true: int, false: int, excluded: int, margin: float, complexity: i
     """
     chance = math.comb(true + false, excluded) / math.comb(false, excluded)
     return math.log2(chance) + math.log2(margin) - complexity
+
+
+def fit_bound(true: np.ndarray, nearest: float) -> float:
+    """Return a bound above all true values and below the nearest false one.
+
+    If the true values are spread out, the bound is close to the greatest of them: a bound that is too
+    strict only rejects some samples, but one that is too loose lets plans fail. If they are all about
+    equal, they do not show how close it should be, so the bound is halfway.
+    """
+    limit, spread = float(np.max(true)), float(np.ptp(true[np.isfinite(true)]))
+    gap = nearest - limit
+    if spread >= MIN_SPREAD * gap:
+        gap = min(gap, 2 * SLACK * spread)
+    return between(limit, limit + gap)
 
 
 def between(low: float, high: float) -> float:
@@ -134,7 +159,7 @@ class UseFeatures:
 
     def values(self, expression: Expression, arguments: tuple[int, ...]) -> np.ndarray:
         """Return the value of an expression in each use; its arguments are the given parameters."""
-        kind = KINDS[expression.kind]
+        kind = find_kind(expression.kind)
         if expression.quantifier is None:
             columns = [
                 self._parameter(parameter, t)[:, [t.features.index(name) for name in names]]

@@ -8,24 +8,22 @@ Many expressions separate a few uses by chance, so a change needs evidence (`Pro
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from needful.core.atoms import Predicate
-from needful.core.definitions import Definition, Expression, defined_predicate
+from needful.core.definitions import Definition
+from needful.core.expressions import Expression
 from needful.core.operators import Operator
 from needful.invention.experiments import Simulator, Trials
-from needful.invention.proposals import Proposal, Use, UseFeatures, between, propose
+from needful.invention.proposals import Proposal, Use, propose
+from needful.invention.revise import Uses, add_proposal, refit, without_part
 from needful.invention.search import Scored, Scorer, true_uses
 
 # If a change does not solve more tasks, it must increase the score by this number of tasks.
 MIN_IMPROVEMENT = 0.25
 # At most this number of proposals that exclude the same failed uses are tried.
 MAX_EQUIVALENT = 2
-
-# The true and the false uses of an operator.
-Uses: TypeAlias = tuple[Sequence[Use], Sequence[Use]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +105,7 @@ def repair(
         if trials.solved == len(simulator.tasks):
             break
         for change in _changes(scorer, scored, experience, expressions, limit):
-            changed = change.applied_to(scored.predicates)
-            if changed == scored.predicates:
-                continue
-            tried = attempt(changed, trials.solved)
+            tried = attempt(change.predicates, trials.solved)
             if tried[1].better_than(trials, MIN_IMPROVEMENT):
                 scored, trials = tried
                 accepted += change.proposals
@@ -119,8 +114,8 @@ def repair(
         else:
             break
     for proposal in reversed(accepted):
-        without = tuple(one for one in scored.predicates if one.definition != proposal.definition)
-        if len(without) == len(scored.predicates):  # the bound was moved later, so it matters
+        without = without_part(scored.predicates, proposal.definition)
+        if without == scored.predicates:  # the bound was moved later, so it matters
             continue
         tried = attempt(without, trials.solved)
         if tried[1].better_than(trials, 0.0):
@@ -131,27 +126,10 @@ def repair(
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """Moved bounds, by the name of the predicate, and proposals for further predicates."""
+    """A changed set of predicates, and the proposals that led to it."""
 
-    moved: Mapping[str, Predicate]
+    predicates: tuple[Predicate, ...]
     proposals: tuple[Proposal, ...] = ()
-
-    def applied_to(self, predicates: Sequence[Predicate]) -> tuple[Predicate, ...]:
-        """Return the changed predicates; a proposal replaces a predicate that differs only in the bound."""
-        changed = [self.moved.get(one.name, one) for one in predicates]
-        for proposal in self.proposals:
-            added = defined_predicate(proposal.definition)
-            same = [i for i, one in enumerate(changed) if _comparison(one) == _comparison(added)]
-            if len(same) == 1:
-                changed[same[0]] = added
-            elif added not in changed:
-                changed.append(added)
-        return tuple(changed)
-
-
-def _comparison(predicate: Predicate) -> tuple[Expression, str]:
-    assert predicate.definition is not None
-    return predicate.definition.without_bound
 
 
 def _changes(
@@ -163,7 +141,8 @@ def _changes(
 ) -> Iterator[_Change]:
     """Yield at most `limit` changes that the experiments suggest.
 
-    The first one moves all bounds and adds the most evident predicate for each operator.
+    The first one moves all bounds and adds the most evident predicate for each operator. A predicate that
+    changes during demonstrations is first combined with those that the operator needs for the same objects.
     """
     demonstrations = scorer.abstractor.demonstrations
     uses: dict[str, Uses] = {}
@@ -172,8 +151,8 @@ def _changes(
         shown = true_uses(one, range(len(demonstrations)), demonstrations)
         uses[one.operator.name] = (*shown, *true), false
     operators = [one.operator for one in scored.data]
-    refitted = {one.name: refit(one, operators, uses) for one in scored.predicates}
-    moved = {one.name: refitted[one.name] for one in scored.predicates if refitted[one.name] is not one}
+    by_name = {one.name: one for one in operators}
+    moved = tuple(refit(one, operators, uses) for one in scored.predicates)
     proposals: list[Proposal] = []
     best: dict[tuple[Expression, str], Proposal] = {}
     threshold = math.log2(2 * len(expressions))
@@ -187,11 +166,23 @@ def _changes(
         for one in found[:1]:
             best.setdefault(one.definition.without_bound, one)
     proposals.sort(key=_by_evidence)
-    changes = [_Change({name: predicate}) for name, predicate in moved.items()]
-    changes += [_Change({}, (one,)) for one in proposals]
-    if len(moved) + len(best) > 1:
-        changes.insert(0, _Change(moved, tuple(best.values())))
-    yield from changes[:limit]
+    combined = moved
+    for proposal in best.values():
+        combined = add_proposal(combined, proposal, scorer, by_name[proposal.operator])
+    changes = [_Change(combined, tuple(best.values()))]
+    changes += [
+        _Change(tuple(after if i == j else one for j, one in enumerate(scored.predicates)))
+        for i, after in enumerate(moved)
+    ]
+    for proposal in proposals:
+        operator = by_name[proposal.operator]
+        changes.append(_Change(add_proposal(scored.predicates, proposal, scorer, operator), (proposal,)))
+        changes.append(_Change(add_proposal(scored.predicates, proposal, scorer, None), (proposal,)))
+    seen = {scored.predicates}
+    for change in changes:
+        if change.predicates not in seen and len(seen) <= limit:
+            seen.add(change.predicates)
+            yield change
 
 
 def _by_evidence(proposal: Proposal) -> tuple[float, int, Definition]:
@@ -205,33 +196,3 @@ def _clearest(proposals: Sequence[Proposal]) -> Iterator[Proposal]:
         groups.setdefault(proposal.which, []).append(proposal)
     for group in groups.values():
         yield from group[:MAX_EQUIVALENT]
-
-
-def refit(predicate: Predicate, operators: Sequence[Operator], uses: Mapping[str, Uses]) -> Predicate:
-    """Return the predicate with a bound between the true and the false uses of operators that need it."""
-    definition = predicate.definition
-    assert definition is not None
-    sign = 1.0 if definition.compare == "<=" else -1.0
-    inside: list[float] = []
-    outside: list[float] = []
-    for operator in operators:
-        for atom in sorted(operator.preconditions):
-            if atom.predicate != predicate:
-                continue
-            arguments = tuple(operator.parameters.index(v) for v in atom.variables)
-            for found, some in zip((inside, outside), uses[operator.name], strict=True):
-                if some:
-                    values = sign * UseFeatures(some).values(definition.expression, arguments)
-                    found.extend(values.tolist())
-    if not inside:
-        return predicate
-    limit = max(inside)
-    beyond = [value for value in outside if value > limit]
-    bound = sign * definition.bound
-    if beyond and (min(beyond) <= bound or limit > bound):
-        bound = between(limit, min(beyond))
-    elif limit > bound:
-        bound = limit + 0.1 * abs(limit - bound)
-    if bound == sign * definition.bound:
-        return predicate
-    return defined_predicate(Definition(definition.expression, definition.compare, float(sign * bound)))

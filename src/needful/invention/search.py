@@ -7,22 +7,29 @@ plans that are shorter than the demonstrations.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from needful.core.atoms import Predicate
 from needful.core.deadline import NO_DEADLINE, Deadline
-from needful.core.definitions import Definition, Expression, defined_predicate
+from needful.core.definitions import AnyDefinition, defined_predicate
 from needful.core.demonstrations import Demonstration
+from needful.core.expressions import Expression
 from needful.core.operators import OperatorData
+from needful.errors import LearningTimeoutError
 from needful.invention.abstracted import DemonstrationAbstractor
 from needful.invention.objective import Suffix, plan_suffixes
 from needful.invention.proposals import Proposal, Use, propose
 from needful.operator_learning.learn_operators import AS_IN_PAPER, learn_operators
 from needful.planning.interfaces import Planner
 
+UsesByName: TypeAlias = Mapping[str, Sequence[Use]]
+
 # A predicate must reduce the cost at least by this amount per complexity.
 MIN_GAIN = 0.5
+# Learning stops after this number of steps: these predicates lead to far too many operators.
+MAX_CHECKS = 60_000
 # At most this number of equivalent definitions are recorded for a predicate.
 MAX_ALTERNATIVES = 3
 
@@ -88,7 +95,12 @@ class Scorer:
     def _learn(self, demonstrations: Sequence[Demonstration]) -> tuple[OperatorData, ...]:
         self.tried += 1
         self.on_try(self.tried)
-        return tuple(learn_operators(demonstrations, AS_IN_PAPER, self.deadline).planning_data)
+        limited = self.deadline.with_check_limit(MAX_CHECKS)
+        try:
+            return tuple(learn_operators(demonstrations, AS_IN_PAPER, limited).planning_data)
+        except LearningTimeoutError:
+            self.deadline.check()  # raises if not the limit of checks, but the time was exceeded
+            return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,19 +122,21 @@ def climb(
     scorer: Scorer,
     expressions: Sequence[Expression],
     limit: int,
+    blame: Blame,
     start: Sequence[Predicate] = (),
     clear_share: float = 0.0,
 ) -> Climb:
     """Add the predicate with the highest value until no predicate reduces the cost.
 
-    In each round, at most `limit` proposals are considered, and only those that exclude false steps with
-    at least `clear_share` of the cost at the start.
+    `blame` returns the true and the false uses of each operator. In each round, at most `limit` proposals
+    are considered, and only those that exclude false uses with at least `clear_share` of the cost at the
+    start.
     """
     best = scorer.score(start)
     accepted: list[Proposal] = []
     costs = [best.cost]
     while best.cost > 0:
-        chosen = _best_addition(best, scorer, expressions, limit, clear_share * costs[0])
+        chosen = _best_addition(best, scorer, expressions, limit, blame, clear_share * costs[0])
         if chosen is None:
             break
         proposal, best = chosen
@@ -136,6 +150,7 @@ def _best_addition(
     scorer: Scorer,
     expressions: Sequence[Expression],
     limit: int,
+    blame: Blame,
     least_excluded: float,
 ) -> tuple[Proposal, Scored] | None:
     """Return the proposal with the highest value, and the score with it; None if none reduces the cost.
@@ -146,7 +161,7 @@ def _best_addition(
     """
     chosen: tuple[Proposal, Scored] | None = None
     best_value = 0.0
-    for proposal in _ranked_proposals(current, scorer, expressions, limit):
+    for proposal in _ranked_proposals(current, scorer, expressions, limit, blame):
         if proposal.value <= best_value:
             break
         if proposal.excluded < least_excluded:
@@ -171,23 +186,26 @@ def prune(scorer: Scorer, scored: Scored) -> Scored:
     return scored
 
 
-def false_uses(scored: Scored, demonstrations: Sequence[Demonstration]) -> dict[str, list[Use]]:
-    """Return for each operator's name the first steps of plans that are probably false.
+# Return the true and the false uses of each operator that the plans of a score suggest.
+Blame: TypeAlias = Callable[[Scored], tuple[UsesByName, UsesByName]]
 
-    These are steps that differ from the demonstration, in plans that are at most as long as its rest.
+
+def first_steps(scored: Scored, demonstrations: Sequence[Demonstration]) -> tuple[UsesByName, UsesByName]:
+    """Blame the first steps of plans, as there is no simulator; no step is known to be true.
+
+    A first step is blamed if it differs from the demonstration, and the plan is not longer than its rest.
     """
     found: dict[str, list[Use]] = defaultdict(list)
     for suffix in scored.suffixes:
         demonstration = demonstrations[suffix.demonstration]
-        rest = demonstration.actions[suffix.step :]
-        if not suffix.plan or suffix.cost == 0 or len(suffix.plan) > len(rest):
+        if not suffix.suspicious(demonstration) or not suffix.plan:
             continue
-        first, shown = suffix.plan[0], rest[0]
+        first, shown = suffix.plan[0], demonstration.actions[suffix.step]
         if (first.operator.controller, first.controller_objects) != (shown.controller, shown.objects):
             assert demonstration.states is not None
             use = Use(demonstration.states[suffix.step], first.objects, suffix.cost)
             found[first.operator.name].append(use)
-    return found
+    return {}, found
 
 
 def true_uses(
@@ -203,20 +221,20 @@ def true_uses(
 
 
 def _ranked_proposals(
-    scored: Scored, scorer: Scorer, expressions: Sequence[Expression], limit: int
+    scored: Scored, scorer: Scorer, expressions: Sequence[Expression], limit: int, blame: Blame
 ) -> list[Proposal]:
     """Return the most valuable proposals, in order.
 
     Of the proposals that hold in the same demonstrated states, the first one is kept, and the others are
     its alternatives.
     """
-    demonstrations = scorer.abstractor.demonstrations
-    false = false_uses(scored, demonstrations)
+    true, false = blame(scored)
     found: list[Proposal] = []
     for one in scored.data:
         scorer.deadline.check()
-        true = true_uses(one, scorer.training, demonstrations)
-        found += propose(expressions, one.operator, true, false.get(one.operator.name, []))
+        name = one.operator.name
+        shown = true_uses(one, scorer.training, scorer.abstractor.demonstrations)
+        found += propose(expressions, one.operator, (*shown, *true.get(name, ())), false.get(name, ()))
     found.sort(key=lambda proposal: (-proposal.value, proposal.complexity, proposal.definition))
     chosen: dict[tuple[bytes, ...], Proposal | None] = {
         _extension_key(scorer, one.definition): None for one in scored.predicates if one.definition
@@ -234,6 +252,6 @@ def _ranked_proposals(
     return [one for one in chosen.values() if one is not None]
 
 
-def _extension_key(scorer: Scorer, definition: Definition) -> tuple[bytes, ...]:
-    types = str([kind.name for kind in definition.expression.arguments]).encode()
+def _extension_key(scorer: Scorer, definition: AnyDefinition) -> tuple[bytes, ...]:
+    types = str([kind.name for kind in definition.arguments]).encode()
     return (types, *(one.tobytes() for one in scorer.abstractor.extension(definition)))

@@ -10,6 +10,7 @@ from needful.core.operators import Operator
 from needful.operator_learning.encoding import TransitionId
 
 # The advice to refute accidental preconditions by experiments, as the end of a sentence.
+INVENTION_ADVICE = " If a predicate is missing, `--invent --keep all` may find it."
 EXPERIMENT_ADVICE = ", or test the preconditions with `needful run --experiments`"
 # The maximum number of doubts that are listed in a console.
 MAX_LISTED_DOUBTS = 10
@@ -98,9 +99,9 @@ class Doubts:
     def __repr__(self) -> str:
         return f"Doubts(false_claims={self.false_claims}, items={len(self.items)})"
 
-    def after_experiments(self) -> Doubts:
-        """Return the same doubts without the advice to make experiments."""
-        items = (replace(one, advice=one.advice.replace(EXPERIMENT_ADVICE, "")) for one in self.items)
+    def without_advice(self, advice: str) -> Doubts:
+        """Return the same doubts without a piece of advice: it was followed already."""
+        items = (replace(one, advice=one.advice.replace(advice, "")) for one in self.items)
         return replace(self, items=tuple(items))
 
     @property

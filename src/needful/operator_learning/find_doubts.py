@@ -21,6 +21,7 @@ from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, GroundedTransition, Operator, OperatorData
 from needful.operator_learning.doubts import (
     EXPERIMENT_ADVICE,
+    INVENTION_ADVICE,
     Doubt,
     DoubtKind,
     Doubts,
@@ -94,12 +95,15 @@ def with_false_claims(
     report = report_false_claims(operators, encode_demonstrations(with_goal), Matcher(deadline))
     others = (one for one in doubts.items if one.kind is not DoubtKind.FALSE_CLAIM)
     items = [*others, *(_doubt_claim(claim, learned) for claim in report.claims)]
-    return replace(
+    found = replace(
         doubts,
         false_claims=report.count,
         false_transitions=report.transitions,
         items=tuple(sorted(items, key=lambda one: one.rank)),
     )
+    # Predicates can only be invented from states.
+    has_states = all(one.states is not None for one in with_goal)
+    return found if has_states else found.without_advice(INVENTION_ADVICE)
 
 
 def _doubt_claim(claim: LiftedClaim, learned: LearnedOperators) -> Doubt:
@@ -136,12 +140,16 @@ def _claim_advice(claim: LiftedClaim, learned: LearnedOperators) -> str:
         if controller.dimension:
             return (
                 f"{explained}: the parameters of {controller.name} may decide which operator applies, or a "
-                "predicate that distinguishes the two cases is missing."
+                f"predicate that distinguishes the two cases is missing.{INVENTION_ADVICE}"
             )
-        return f"{explained}: a predicate that distinguishes the two cases may be missing."
+        return (
+            f"{explained}: a predicate that distinguishes the two cases may be missing.{INVENTION_ADVICE}"
+        )
     if claim.unnamed:
-        return "The controller may choose among several objects, or a predicate is missing."
-    return "The action may sometimes fail, or a predicate for the condition is missing."
+        cause = "The controller may choose among several objects, or a predicate is missing."
+    else:
+        cause = "The action may sometimes fail, or a predicate for the condition is missing."
+    return f"{cause}{INVENTION_ADVICE}"
 
 
 def _doubt_data(data: OperatorData, demonstrations: Sequence[Demonstration]) -> Iterator[Doubt]:
@@ -296,7 +304,8 @@ def _purposeless(name: str, steps: Sequence[_ReachedStep], operator: Operator | 
             f"{name if operator is None else operator.name} made {pattern} "
             f"{'true' if became_true else 'false'}, but nothing needed it in {count} of {len(steps)} steps",
             example(changes[chosen][0]),
-            "A predicate for the condition that needs it may be missing, or the steps were detours.",
+            "A predicate for the condition that needs it may be missing, or the steps were detours."
+            f"{INVENTION_ADVICE}",
         )
 
 

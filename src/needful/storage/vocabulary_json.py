@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
 from needful.core.controllers import Controller
-from needful.core.definitions import Definition, Expression, defined_predicate
+from needful.core.definitions import AnyDefinition, Conjunction, Definition, defined_predicate
+from needful.core.expressions import Expression
 from needful.core.model import Vocabulary
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import DeletePattern, Operator, PatternArgument, Wildcard
@@ -32,6 +33,8 @@ OPERATOR_FIELDS = (
 )
 # Written only if there is one.
 DEFINITION = "definition"
+# The kind of a definition that consists of several ones.
+CONJUNCTION = "conjunction"
 NEGATIVE_PRECONDITIONS = "negative_preconditions"
 
 
@@ -111,7 +114,7 @@ def vocabulary_from_json(fields: Mapping[str, Field]) -> VocabularyIndex:
         predicate = Predicate(name, _type_tuple(record["types"], types))
         if DEFINITION in record:
             definition = _read_definition(record[DEFINITION], types)
-            if definition.expression.arguments != predicate.types:
+            if definition.arguments != predicate.types:
                 raise record["types"].fault(
                     "the types differ from those of the definition.", "Write the types of its arguments."
                 )
@@ -127,7 +130,16 @@ def vocabulary_from_json(fields: Mapping[str, Field]) -> VocabularyIndex:
     return VocabularyIndex(types, predicates, controllers)
 
 
-def _definition_to_json(definition: Definition) -> dict[str, JsonValue]:
+def _definition_to_json(definition: AnyDefinition) -> dict[str, JsonValue]:
+    if isinstance(definition, Conjunction):
+        return {
+            "kind": CONJUNCTION,
+            "types": [kind.name for kind in definition.arguments],
+            "parts": [
+                {"arguments": list(positions), DEFINITION: _definition_to_json(part)}
+                for part, positions in definition.parts
+            ],
+        }
     expression = definition.expression
     return {
         "kind": expression.kind,
@@ -139,7 +151,20 @@ def _definition_to_json(definition: Definition) -> dict[str, JsonValue]:
     }
 
 
-def _read_definition(field: Field, types: Mapping[str, Type]) -> Definition:
+def _read_definition(field: Field, types: Mapping[str, Type]) -> AnyDefinition:
+    if isinstance(field.value, dict) and field.value.get("kind") == CONJUNCTION:
+        record = field.record("kind", "types", "parts")
+        parts = []
+        for item in record["parts"].items():
+            part = item.record("arguments", DEFINITION)
+            positions = tuple(position.integer() for position in part["arguments"].items())
+            parts.append((_read_comparison(part[DEFINITION], types), positions))
+        with field.locate_errors():
+            return Conjunction(_type_tuple(record["types"], types), tuple(parts))
+    return _read_comparison(field, types)
+
+
+def _read_comparison(field: Field, types: Mapping[str, Type]) -> Definition:
     record = field.record("kind", "types", "features", "quantifier", "compare", "bound")
     quantifier = record["quantifier"]
     features = tuple(tuple(name.text() for name in names.items()) for names in record["features"].items())

@@ -57,9 +57,7 @@ def test_a_block_is_not_put_back_onto_the_surface() -> None:
 def test_a_block_on_the_surface_is_in_the_way() -> None:
     environment = _environment("kinder/Obstruction2D-o1")
     state = environment.task("test", 0, seed=210).initial_state
-    robot, target, other, surface = _named(
-        state, "robot", "target_block", "obstruction0", "target_surface"
-    )
+    robot, target, other, surface = _named(state, "robot", "target_block", "obstruction0", "target_surface")
     middle = state.get(surface, "x") + (state.get(surface, "width") - state.get(other, "width")) / 2
     state = state.replace({other: {"x": middle}, target: {"x": 0.3 if middle > 0.8 else 1.2}})
     pick, _, place_on = environment.vocabulary.controllers

@@ -137,5 +137,3 @@ def release_operator(name: str, controller: Controller, kind: Type = RECTANGLE) 
         adds=[HAND_EMPTY.lifted(ROBOT_VARIABLE)],
         deletes=[HOLDING.lifted(*pair)],
     )
-
-

@@ -43,7 +43,18 @@ GAP = 0.02
 
 SHELF = Type(
     "shelf",
-    (*RECTANGLE.features, "x1", "y1", "theta1", "width1", "height1", "z_order1", "color_r1", "color_g1", "color_b1"),
+    (
+        *RECTANGLE.features,
+        "x1",
+        "y1",
+        "theta1",
+        "width1",
+        "height1",
+        "z_order1",
+        "color_r1",
+        "color_g1",
+        "color_b1",
+    ),
 )
 
 

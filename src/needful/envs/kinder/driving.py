@@ -53,7 +53,9 @@ def pick(room: Room, state: State, block: Object, side: int, place: float, reach
 def _grasp(box: Box, side: int, place: float, arm: float, distance: float) -> Pose:
     """Return the pose at a distance from a point on a side of a rectangle, with the arm towards it."""
     turn = (1 - side) * math.pi / 2  # the direction to the inside, relative to the rectangle
-    length, depth = (box.half_width, box.half_height) if side % 2 == 0 else (box.half_height, box.half_width)
+    length, depth = (
+        (box.half_width, box.half_height) if side % 2 == 0 else (box.half_height, box.half_width)
+    )
     theta = math.atan2(box.sin, box.cos) + turn
     cos, sin = math.cos(theta), math.sin(theta)
     aside = (2 * place - 1) * length

@@ -50,7 +50,8 @@ def _on(state: State, objects: Sequence[Object]) -> bool:
     low_corners = sorted(block.corners(), key=lambda corner: corner[1])[:2]
     top = surface.y + surface.half_height
     return all(
-        abs(x - surface.x) <= surface.half_width and top - 2 * surface.half_height <= y - ON_TOLERANCE <= top
+        abs(x - surface.x) <= surface.half_width
+        and top - 2 * surface.half_height <= y - ON_TOLERANCE <= top
         for x, y in low_corners
     )
 
@@ -89,9 +90,7 @@ def _place_on(room: Room, state: State, objects: Sequence[Object], parameters: P
     scene = room.scene(state)
     require_held(scene, block)
     target, box = rectangle_of(scene, surface), rectangle_of(scene, block)
-    return _put_down(
-        room, scene, block, target.x + parameters[0] * (target.half_width - box.half_width)
-    )
+    return _put_down(room, scene, block, target.x + parameters[0] * (target.half_width - box.half_width))
 
 
 def _put_down(room: Room, scene: Scene, block: Object, x: float) -> Waypoints:

@@ -106,7 +106,9 @@ class PoseLattice:
             return None
         cells = _trace(distances, min(reached, key=lambda cell: (distances[cell], cell)))
         arm = self.scene.pose.arm
-        poses = (Pose(float(self.xs[i]), float(self.ys[j]), float(self.thetas[k]), arm) for k, i, j in cells)
+        poses = (
+            Pose(float(self.xs[i]), float(self.ys[j]), float(self.thetas[k]), arm) for k, i, j in cells
+        )
         return (*poses, goal)
 
     def _distances(self, ignored: frozenset[Object]) -> np.ndarray:

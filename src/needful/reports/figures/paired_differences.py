@@ -53,7 +53,9 @@ def compare(group: RunGroup, other: RunGroup) -> Comparison | None:
     first, second = _by_seed(group), _by_seed(other)
     pairs: dict[int, list[tuple[bool, bool]]] = {}
     for seed in sorted(first.keys() & second.keys()):
-        both = [(first[seed][task], second[seed][task]) for task in sorted(first[seed]) if task in second[seed]]
+        both = [
+            (first[seed][task], second[seed][task]) for task in sorted(first[seed]) if task in second[seed]
+        ]
         same = [(one.solved, other.solved) for one, other in both if not _are_different(one, other)]
         if same:
             pairs[seed] = same

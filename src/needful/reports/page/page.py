@@ -11,6 +11,7 @@ from needful.core.operators import GroundOperator, Operator
 from needful.envs.contract import Environment
 from needful.envs.drawing.inline_page import fill_page, join_scripts, shared_asset
 from needful.errors import InvalidInputError
+from needful.evaluation.run_description import RunDescription, flat_settings
 from needful.operator_learning.doubts import DoubtKind, Doubts
 from needful.operator_learning.explanation import (
     OperatorExplanation,
@@ -18,7 +19,6 @@ from needful.operator_learning.explanation import (
     TransitionEvidence,
     explain_operator,
 )
-from needful.evaluation.run_description import RunDescription, flat_settings
 from needful.planning.pddl.writer import write_actions
 from needful.reports.comparison import comparisons, labels_of_groups
 from needful.reports.page.recorded_run import RecordedModel, RecordedRun
@@ -266,7 +266,7 @@ def make_view(folder: str, rows: Sequence[Mapping[str, Any]], max_reported: int)
 
     `rows` are the runs at first, and `max_reported` is the largest number of runs on one report.
     """
-    script = join_scripts(map(sharedpage_asset, SHARED_SCRIPTS), map(page_asset, VIEW_SCRIPTS))
+    script = join_scripts(map(shared_asset, SHARED_SCRIPTS), map(page_asset, VIEW_SCRIPTS))
     data = {"runs": list(rows), "maxReported": max_reported}
     texts = {"title": f"{folder} · needful", "folder": folder}
     return fill_page(page_asset("view.html"), page_asset("page.css"), script, data, texts, connects=True)

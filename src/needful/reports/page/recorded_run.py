@@ -77,7 +77,6 @@ class RecordedRun:
         """Whether learning finished in time."""
         return not any(record.outcome == Outcome.NOT_LEARNED.value for record in self.records)
 
-
     @property
     def settings(self) -> dict[str, str]:
         """The settings of the run as texts; without run.json, the number of demonstrations and the preset."""

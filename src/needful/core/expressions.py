@@ -1,0 +1,249 @@
+"""Expressions over the features of up to three objects, as data.
+
+The kinds of expressions are a closed set, so an expression can be stored in a file and read back without
+executing code.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
+
+import numpy as np
+
+from needful.core.formulas import OBJECTS, Formula, parse_formula
+from needful.core.objects import Object, Type
+from needful.core.state import State
+from needful.errors import InvalidInputError, UnknownNameError
+
+# The value of an expression, given the selected features of each object. The arrays may have any shape
+# with one feature per entry of the last axis; the other axes are broadcast.
+ValueFunction: TypeAlias = Callable[..., np.ndarray]
+
+QUANTIFIERS = ("min", "max")
+# The cost of using a formula of the user in a predicate: that of a distance.
+FORMULA_COMPLEXITY = 2
+
+
+def _feature(a: np.ndarray) -> np.ndarray:
+    return np.asarray(a[..., 0])
+
+
+def _difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.asarray(a[..., 0] - b[..., 0])
+
+
+def _absolute_difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.asarray(np.abs(_difference(a, b)))
+
+
+def _distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.asarray(np.sqrt(np.sum((a - b) ** 2, axis=-1)))
+
+
+def _bearing(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the angle between the heading of `a` (x, y, heading) and the direction from `a` to `b`."""
+    direction = np.arctan2(b[..., 1] - a[..., 1], b[..., 0] - a[..., 0])
+    turn = direction - a[..., 2]
+    return np.asarray(np.abs(np.arctan2(np.sin(turn), np.cos(turn))))
+
+
+def _line_distance(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Return the distance between `c` and the line through `a` and `b`; to `a` if both coincide."""
+    line, offset = b - a, c - a
+    length = np.sqrt(np.sum(line**2, axis=-1))
+    area = np.abs(offset[..., 0] * line[..., 1] - offset[..., 1] * line[..., 0])
+    return np.asarray(np.where(length > 0, area / np.where(length > 0, length, 1.0), _distance(a, c)))
+
+
+def _segment_distance(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Return the distance between `c` and the straight segment between `a` and `b`."""
+    line = b - a
+    square = np.sum(line**2, axis=-1)
+    share = np.sum((c - a) * line, axis=-1) / np.where(square > 0, square, 1.0)
+    return _distance(a + np.clip(share, 0.0, 1.0)[..., None] * line, c)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of expression.
+
+    Attributes:
+        formula: computes the value from the selected features of each object.
+        widths: the allowed numbers of features of each object.
+        complexity: the cost of using such an expression in a predicate.
+        sentence: describes the value; `{a}`, `{b}` and `{c}` are the objects, `{f}` and `{g}` features of
+            the first two.
+        short_name: a name for the value; empty if it is the name of the kind.
+    """
+
+    formula: ValueFunction
+    widths: tuple[tuple[int, ...], ...]
+    complexity: int
+    sentence: str
+    short_name: str = ""
+
+    @property
+    def objects(self) -> int:
+        """The number of objects."""
+        return len(self.widths[0])
+
+
+KINDS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "feature": Kind(_feature, ((1,),), 1, "{f} of {a}"),
+        "difference": Kind(_difference, ((1, 1),), 2, "{f} of {a} minus {g} of {b}"),
+        "absolute difference": Kind(
+            _absolute_difference, ((1, 1),), 2, "the difference between {f} of {a} and {g} of {b}"
+        ),
+        "distance": Kind(
+            _distance, ((2, 2), (3, 3)), 2, "the distance between ({f}) of {a} and ({g}) of {b}"
+        ),
+        "bearing": Kind(
+            _bearing, ((3, 2),), 3, "the angle between the heading ({f}) of {a} and the direction to {b}"
+        ),
+        "line distance": Kind(
+            _line_distance, ((2, 2, 2),), 3, "the distance of {c} from the line through {a} and {b}"
+        ),
+        "segment distance": Kind(
+            _segment_distance, ((2, 2, 2),), 3, "the distance of {c} from the segment between {a} and {b}"
+        ),
+    }
+)
+
+
+@functools.lru_cache(maxsize=1024)
+def find_kind(text: str) -> Kind:
+    """Return the kind with the given name; a text with a colon is a formula of the user."""
+    if ":" not in text:
+        if text not in KINDS:
+            raise UnknownNameError("kind of expression", text, KINDS)
+        return KINDS[text]
+    formula = parse_formula(text)
+    widths = tuple(len(names) for names in formula.features)
+    words = " and ".join(f"{{{obj}}}" for obj in OBJECTS[: len(widths)])
+    return Kind(formula, (widths,), FORMULA_COMPLEXITY, f"{formula.name} of {words}", formula.name)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Expression:
+    """A real-valued function of up to three objects of a state.
+
+    Attributes:
+        kind: the name of the kind, one of `KINDS`, or a formula (`core.formulas`).
+        types: the type of each object.
+        features: for each object, the features that the kind uses, in the kind's order.
+        quantifier: None, or "min" or "max": the least or greatest value over all objects of the last type.
+            The last object is then no argument of the expression. An object is not compared with itself.
+    """
+
+    kind: str
+    types: tuple[Type, ...]
+    features: tuple[tuple[str, ...], ...]
+    quantifier: str | None = None
+
+    def __post_init__(self) -> None:
+        count = find_kind(self.kind).objects
+        if len(self.types) != count or len(self.features) != count:
+            raise InvalidInputError(
+                f"An expression of the kind {self.kind!r} takes {count} objects, got the types "
+                f"{[kind.name for kind in self.types]} and the features {self.features}."
+            )
+        widths = tuple(len(names) for names in self.features)
+        allowed = find_kind(self.kind).widths
+        if widths not in allowed:
+            raise InvalidInputError(
+                f"An expression of the kind {self.kind!r} takes {' or '.join(map(str, allowed))} features "
+                f"of its objects, got {widths}."
+            )
+        if self.quantifier is not None and self.quantifier not in QUANTIFIERS:
+            raise UnknownNameError("quantifier", self.quantifier, QUANTIFIERS)
+        formula = find_kind(self.kind).formula
+        if isinstance(formula, Formula) and formula.features != self.features:
+            raise InvalidInputError(
+                f"The formula {self.kind!r} uses the features {formula.features}, got {self.features}."
+            )
+        for kind, names in zip(self.types, self.features, strict=True):
+            for name in names:
+                if name not in kind.features:
+                    raise UnknownNameError(f"feature of {kind.name}", name, kind.features)
+
+    @property
+    def arguments(self) -> tuple[Type, ...]:
+        """The types of the objects that the expression is a function of."""
+        return self.types if self.quantifier is None else self.types[:-1]
+
+    @property
+    def complexity(self) -> int:
+        """The cost of using the expression in a predicate."""
+        return find_kind(self.kind).complexity + (self.quantifier is not None)
+
+    def value(self, state: State, objects: Sequence[Object]) -> float:
+        """Return the value for a tuple of objects in a state; NaN for an object and itself."""
+        if self.quantifier is None:
+            return self._value(state, objects)
+        others = (obj for obj in state.of_type(self.types[-1]) if obj not in objects)
+        values = [self._value(state, (*objects, other)) for other in others]
+        if self.quantifier == "min":
+            return min(values, default=math.inf)
+        return max(values, default=-math.inf)
+
+    def _value(self, state: State, objects: Sequence[Object]) -> float:
+        if len(set(objects)) < len(objects):
+            return math.nan
+        columns = (
+            np.array([state[obj][obj.type.features.index(name)] for name in names])
+            for obj, names in zip(objects, self.features, strict=True)
+        )
+        return float(find_kind(self.kind).formula(*columns))
+
+    def values(self, states: Sequence[State], features: Mapping[Type, np.ndarray]) -> np.ndarray:
+        """Return the values for all tuples of objects in several states that have the same objects.
+
+        `features` maps each type to its `feature_array` in the states. The result has the axis state and
+        one axis per argument. The value for an object and itself is NaN.
+        """
+        kind = find_kind(self.kind)
+        columns = [
+            features[t][..., [t.features.index(name) for name in names]]
+            for t, names in zip(self.types, self.features, strict=True)
+        ]
+        values = kind.formula(*(_on_axis(column, i, kind.objects) for i, column in enumerate(columns)))
+        domains = [states[0].of_type(t) for t in self.types]
+        for (i, a), (j, b) in itertools.combinations(enumerate(domains), 2):
+            same = np.array([[x == y for y in b] for x in a], dtype=bool).reshape(len(a), len(b))
+            shape = [1] * kind.objects
+            shape[i], shape[j] = same.shape
+            values = np.where(same.reshape(shape), math.nan, values)
+        if self.quantifier is None:
+            return values
+        fill, reduce = (math.inf, np.min) if self.quantifier == "min" else (-math.inf, np.max)
+        values = np.where(np.isnan(values), fill, values)
+        return np.asarray(reduce(values, axis=-1, initial=fill))
+
+
+def _on_axis(column: np.ndarray, index: int, count: int) -> np.ndarray:
+    """Move the object axis of an array with the axes state, object, feature to place `index` of `count`."""
+    shape = [column.shape[0], *([1] * count), column.shape[2]]
+    shape[1 + index] = column.shape[1]
+    return column.reshape(shape)
+
+
+def feature_array(states: Sequence[State], kind: Type) -> np.ndarray:
+    """Return the features of the objects of a type in several states that have the same objects.
+
+    The array has the axes state, object, feature. Objects of subtypes are included, with the features of
+    `kind` only.
+    """
+    objects = states[0].of_type(kind)
+    columns = [[obj.type.features.index(name) for name in kind.features] for obj in objects]
+    rows = [
+        [[state[obj][c] for c in chosen] for obj, chosen in zip(objects, columns, strict=True)]
+        for state in states
+    ]
+    return np.array(rows, dtype=np.float64).reshape(len(states), len(objects), len(kind.features))

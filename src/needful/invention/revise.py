@@ -1,0 +1,157 @@
+"""Revise a set of invented predicates: move a bound, add a proposal, or leave a part out.
+
+Some relations have several parts. A satellite sees an object if it is near, turned to it, and nothing is in
+the way. As predicates of their own, such parts come and go separately, and each combination needs an
+operator. So a proposal can be combined with a predicate that the operator needs for the same objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from needful.core.atoms import LiftedAtom, Predicate
+from needful.core.definitions import AnyDefinition, Conjunction, Definition, defined_predicate
+from needful.core.objects import Type
+from needful.core.operators import Operator
+from needful.invention.proposals import SLACK, Proposal, Use, UseFeatures, evidence_of, fit_bound
+from needful.invention.search import Scorer
+
+# The true and the false uses of an operator.
+Uses: TypeAlias = tuple[Sequence[Use], Sequence[Use]]
+Part: TypeAlias = tuple[Definition, tuple[int, ...]]
+
+
+def add_proposal(
+    predicates: Sequence[Predicate], proposal: Proposal, scorer: Scorer, operator: Operator | None
+) -> tuple[Predicate, ...]:
+    """Return the predicates with a proposal.
+
+    If exactly one of them differs only in the bound, its bound is moved. Otherwise, if `operator` is given,
+    the proposal is combined with the predicates that the operator needs for the same objects, if there are
+    two objects or more. Only predicates that change during demonstrations are combined.
+    """
+    new = proposal.definition
+    same = [
+        part
+        for one in predicates
+        for part, _ in _definition(one).parts
+        if part.without_bound == new.without_bound
+    ]
+    if len(same) == 1:
+        return tuple(_replaced(one, {same[0]: new}) for one in predicates)
+    if operator is not None and len(new.arguments) > 1 and scorer.abstractor.changes(new):
+        partners = [
+            atom
+            for atom in sorted(operator.preconditions)
+            if atom.predicate in predicates
+            and _positions(atom, operator) == set(proposal.variables)
+            and scorer.abstractor.changes(_definition(atom.predicate))
+        ]
+        merged = _conjunction(partners, proposal, operator) if partners else None
+        if merged is not None:
+            old = {atom.predicate for atom in partners}
+            return (*(one for one in predicates if one not in old), defined_predicate(merged))
+    added = defined_predicate(new)
+    return tuple(predicates) if added in predicates else (*predicates, added)
+
+
+def _conjunction(
+    partners: Sequence[LiftedAtom], proposal: Proposal, operator: Operator
+) -> Conjunction | None:
+    """Return the conjunction of a proposal and preconditions; None if their arguments have other types."""
+    order = sorted(set(proposal.variables))
+    parts: list[Part] = []
+    for atom in partners:
+        places = [order.index(operator.parameters.index(variable)) for variable in atom.variables]
+        for part, positions in _definition(atom.predicate).parts:
+            parts.append((part, tuple(places[position] for position in positions)))
+    parts.append((proposal.definition, tuple(order.index(one) for one in proposal.variables)))
+    types: dict[int, Type] = {}
+    for part, positions in parts:
+        for position, kind in zip(positions, part.arguments, strict=True):
+            if types.setdefault(position, kind) != kind:
+                return None
+    return Conjunction(tuple(types[position] for position in range(len(order))), tuple(sorted(set(parts))))
+
+
+def without_part(predicates: Sequence[Predicate], left_out: Definition) -> tuple[Predicate, ...]:
+    """Return the predicates without a definition, also as a part of a conjunction."""
+    found: list[Predicate] = []
+    for one in predicates:
+        definition = _definition(one)
+        kept = tuple(part for part in definition.parts if part[0] != left_out)
+        if len(kept) == len(definition.parts):
+            found.append(one)
+        elif len(kept) == 1:
+            found.append(defined_predicate(kept[0][0]))
+        elif kept:
+            found.append(defined_predicate(Conjunction(definition.arguments, kept)))
+    return tuple(found)
+
+
+def refit(predicate: Predicate, operators: Sequence[Operator], uses: Mapping[str, Uses]) -> Predicate:
+    """Return the predicate with bounds between the true and the false uses of operators that need it."""
+    needing = [
+        (operator, atom)
+        for operator in operators
+        for atom in sorted(operator.preconditions)
+        if atom.predicate == predicate
+    ]
+    moved = {}
+    for part, positions in _definition(predicate).parts:
+        values: tuple[list[float], list[float]] = ([], [])
+        for operator, atom in needing:
+            arguments = tuple(operator.parameters.index(atom.variables[p]) for p in positions)
+            for found, some in zip(values, uses[operator.name], strict=True):
+                if some:
+                    found.extend(UseFeatures(some).values(part.expression, arguments).tolist())
+        moved[part] = _moved(part, *values)
+    return _replaced(predicate, moved)
+
+
+def _moved(definition: Definition, true: Sequence[float], false: Sequence[float]) -> Definition:
+    """Return the definition with a bound that includes all true values and excludes false ones.
+
+    A stricter bound needs evidence. A looser one may only be a little looser, as true values far away show
+    that the predicate is not needed.
+    """
+    if not true:
+        return definition
+    sign = 1.0 if definition.compare == "<=" else -1.0
+    signed = sign * np.array(true)
+    limit = float(signed.max())
+    beyond = [sign * value for value in false if sign * value > limit]
+    bound = sign * definition.bound
+    spread = float(np.ptp(signed[np.isfinite(signed)]))
+    if beyond and limit > bound:
+        bound = fit_bound(signed, min(beyond))
+    elif beyond and min(beyond) <= bound:
+        margin = (min(beyond) - limit) / (max(beyond) - float(signed.min()))
+        if evidence_of(len(true), len(false), len(beyond), margin, 0) > 0:
+            bound = fit_bound(signed, min(beyond))
+    elif bound < limit <= bound + SLACK * spread:
+        bound = limit + SLACK * (limit - bound)
+    return Definition(definition.expression, definition.compare, float(sign * bound))
+
+
+def _replaced(predicate: Predicate, changes: Mapping[Definition, Definition]) -> Predicate:
+    """Return the predicate with other definitions as parts; the same one if nothing changes."""
+    definition = _definition(predicate)
+    parts = tuple((changes.get(part, part), positions) for part, positions in definition.parts)
+    if parts == definition.parts:
+        return predicate
+    if isinstance(definition, Definition):
+        return defined_predicate(parts[0][0])
+    return defined_predicate(Conjunction(definition.arguments, parts))
+
+
+def _definition(predicate: Predicate) -> AnyDefinition:
+    assert predicate.definition is not None
+    return predicate.definition
+
+
+def _positions(atom: LiftedAtom, operator: Operator) -> set[int]:
+    return {operator.parameters.index(variable) for variable in atom.variables}
