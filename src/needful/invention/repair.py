@@ -163,8 +163,8 @@ def _changes(
         ]
         found.sort(key=_by_evidence)
         proposals += _clearest(found)
-        for one in found[:1]:
-            best.setdefault(one.definition.without_bound, one)
+        for proposal in found[:1]:
+            best.setdefault(proposal.definition.without_bound, proposal)
     proposals.sort(key=_by_evidence)
     combined = moved
     for proposal in best.values():
