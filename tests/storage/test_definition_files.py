@@ -36,7 +36,7 @@ def test_round_trip() -> None:
         (lambda one: one["parts"].pop(), "at least two parts"),
         (lambda one: one["parts"][0].update(arguments=[0, 1]), "does not fit the arguments"),
         (lambda one: one["parts"][0].update(arguments=[1, 7]), "are not those of the arguments"),
-        (lambda one: one["parts"][0].update(arguments=["a"]), "expected an integer"),
+        (lambda one: one["parts"][0].update(arguments=["a"]), "expected a whole number"),
         (lambda one: one["parts"][0].update(code="print()"), "unknown field 'code'"),
         (
             lambda one: one["parts"][0]["definition"].update(kind="f: open(a.x)"),
