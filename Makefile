@@ -1,5 +1,6 @@
 # make demo        learn Cluttered Painting, solve unseen tasks, and film one of them
 # make demo-house  the same in a house with 3D physics
+# make kinder      install the KinDER benchmark; see docs/kinder.md
 # make check       lint, types, layers and the fast tests
 # make test        lint, types, layers and all tests; COVERAGE=1 also measures coverage
 # make docs        build the documentation site in build/site, offline
@@ -16,7 +17,10 @@ INSTALLED := $(VENV)/.installed
 SOURCES := pyproject.toml constraints.txt setup.py $(wildcard native/*)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: setup demo demo-house lint check test docs bench dist dist-check clean
+# The dependencies of these packages contradict ours. They are not needed for the 2D environments.
+KINDER := $(INSTALL) --no-deps kindergarden relational-structs prpl-utils tomsgeoms2d
+
+.PHONY: setup demo demo-house kinder lint check test docs bench dist dist-check clean
 
 setup: $(INSTALLED)
 
@@ -30,6 +34,7 @@ $(CORE): $(SOURCES)
 $(INSTALLED): $(SOURCES)
 	$(PYTHON) -m venv $(VENV)
 	$(INSTALL) -e '.[dev]'
+	$(KINDER) || echo "Tests of KinDER are skipped: it needs Python 3.10 to 3.12."
 	touch $(CORE) $@
 
 demo: $(CORE)
@@ -43,6 +48,11 @@ demo-house: $(CORE)
 	$(BIN)/needful run opening-presents --demos 10 --tasks 10 --timeout 60 --out runs/house --force
 	$(BIN)/needful plan runs/house opening-presents --task 0 --timeout 60 --page runs/house.html --force
 	@echo "Open runs/house/report.html and runs/house.html (the house in 3D) in a browser."
+
+kinder: $(CORE)
+	$(INSTALL) -e '.[kinder]'
+	$(KINDER)
+	@echo "Now try: $(BIN)/needful run kinder/StickButton2D-b5 --demos 20 --tasks 50 --seed 1000"
 
 lint: setup
 	$(BIN)/ruff check src tests benchmarks docs examples

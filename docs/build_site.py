@@ -36,7 +36,7 @@ NAVIGATION: Mapping[str, tuple[str, ...]] = {
         "architecture",
         "decisions/",
     ),
-    "Results": ("results/", "reproduce", "reports", "report", "baselines", "benchmarks"),
+    "Results": ("results/", "kinder", "reproduce", "reports", "report", "baselines", "benchmarks"),
     "Reference": ("api/", "examples/", "changelog"),
 }
 OTHER_PAGES = "More"  # the section of pages that NAVIGATION does not list

@@ -82,6 +82,7 @@ from needful.errors import EnvironmentFailure as EnvironmentFailure
 from needful.errors import InvalidInputError as InvalidInputError
 from needful.errors import LearningTimeoutError as LearningTimeoutError
 from needful.errors import MissingExtraError as MissingExtraError
+from needful.errors import MissingPackageError as MissingPackageError
 from needful.errors import ModelError as ModelError
 from needful.errors import NeedfulError as NeedfulError
 from needful.errors import NotProvidedError as NotProvidedError
@@ -121,6 +122,12 @@ from needful.planning.pddl.writer import write_pddl as write_pddl
 from needful.planning.planners import generate_abstract_plans as generate_abstract_plans
 from needful.policies.graph_policy import GraphPolicy as GraphPolicy
 from needful.policies.graph_policy import PolicyConfig as PolicyConfig
+from needful.reports.notebook import plot_plan as plot_plan
+from needful.reports.notebook import plot_planning_times as plot_planning_times
+from needful.reports.notebook import plot_solved_tasks as plot_solved_tasks
+from needful.reports.notebook import plot_state as plot_state
+from needful.reports.notebook import show_plan as show_plan
+from needful.reports.notebook import show_run as show_run
 from needful.reports.page.page import make_report as make_report
 from needful.reports.page.recorded_run import read_run as read_run
 from needful.reports.write_report import write_report as write_report

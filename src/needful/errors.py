@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import difflib
 import operator
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -133,7 +134,14 @@ def check_at_least(minimum: int, **settings: int | None) -> None:
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most similar to `name`, or None if no name is similar."""
     by_folded = {other.casefold(): other for other in sorted(known, reverse=True)}
-    found = difflib.get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=0.6)
+    folded = name.casefold()
+    found = difflib.get_close_matches(folded, list(by_folded), n=1, cutoff=0.6)
+    if not found and len(folded) >= 3:  # part of a name, such as "books" for "sorting-books"
+        parts = {
+            other: re.split(r"[-_/ ]", other)
+            for other in sorted(by_folded, key=lambda one: (len(one), one))
+        }
+        found = [other for other, words in parts.items() if any(word.startswith(folded) for word in words)]
     return by_folded[found[0]] if found else None
 
 

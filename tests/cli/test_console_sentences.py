@@ -21,10 +21,10 @@ def test_solved_plan_is_described_step_by_step() -> None:
     assert lines[:6] == [
         "1. MoveTo(robot, ball0)",
         "     MoveTo(robot, ball0; 0)",
-        "     then: HandFree(robot), Near(robot, ball0)",
+        "     + Near(robot, ball0)",
         "2. Grasp(robot, ball0)",
         "     Grasp(robot, ball0)",
-        "     then: Holding(robot, ball0)",
+        "     + Holding(robot, ball0)",
     ]
     assert lines[-2].startswith("Abstract plans: 1, ")
     assert lines[-1] == "Solved."
@@ -40,9 +40,11 @@ def test_failed_plan_is_described_with_step_and_reason() -> None:
     lines = describe_plan(result).splitlines()
     assert lines[6:8] == ["3. Drop(robot, ball0, jar0)", "     not reached"]
     assert result.failure is not None
-    assert lines[-1] == f"Not solved: {result.failure.detail} (step 3, {result.outcome.value})"
-    assert "Inside(ball0, jar0)" in lines[-1]
-    assert lines[-3:-1] == [
+    assert lines[-3] == f"Not solved: {result.failure.detail} (step 3, {result.outcome.value})"
+    assert lines[-2].startswith("Cause: Step 3, Drop(robot, ball0, jar0), ran but never made Inside(")
+    assert lines[-1].startswith("What to do: The operator may lack a precondition.")
+    assert "Inside(ball0, jar0)" in lines[-3]
+    assert lines[-5:-3] == [
         "Suspected operators, avoided in later plans:",
         "  Drop(robot, ball0, jar0) missed Inside(ball0, jar0) in 10 tries",
     ]

@@ -20,7 +20,7 @@ from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult, read_results, results_path, write_result
 from sweep_work import TIMEOUT_SECONDS, wait_until
 
-SMALL = ("--learners", "necessary", "--demos", 2, "--tasks", 1)
+SMALL = ("--learners", "necessary", "--demos", 2, "--tasks", 1, "--preset", "none")
 BOTH = ("reproduce", "--table", "main", "--domains", "screws,cluttered-1d", *SMALL)
 SCREWS = ("reproduce", "--table", "main", "--domains", "screws", *SMALL)
 
@@ -80,7 +80,7 @@ def test_table_shows_published_numbers(finished: tuple[Path, CommandResult]) -> 
     lines = [line.split() for line in result.out.splitlines()]
     assert ["domain", "learner", "measured", "published", "difference"] in lines
     (screws,) = (line for line in lines if line[:1] == ["Screws"])
-    assert screws[1:6] == ["Necessary", "100.0", "(0.0)", "100.0", "(0.0)"]
+    assert screws[1:8] == ["Necessary", "100.0", "(0.0)", "[34.2,", "100.0]", "100.0", "(0.0)"]
     assert result.out.endswith(f"Report: {done / 'report.md'}\n")
     assert "Percentage of tasks solved" in (done / "report.md").read_text()
     for file in ("tables/main.csv", "tables/times.tex", "tables/operators.md", "figures/nodes.png"):
@@ -95,6 +95,52 @@ def test_json_gives_rows(done: Path) -> None:
     assert rows["operators", "cluttered-1d", "Necessary"]["published_mean"] == 2.0
     assert {table for table, _, _ in rows} == {"main", "operators"}
     assert str(done / "report.md") in result.json["files"]
+
+
+def test_both_tables_are_printed_and_checked(tmp_path: Path) -> None:
+    folder = tmp_path / "sweep"
+    result = succeed(*SCREWS[:-2], "--seeds", 1, "--cpu-time", "--out", folder)
+    assert "Success on unseen tasks: as published." in result.out
+    assert "Success on unseen tasks: with needful's learner and planner." in result.out
+    presets = {one.job.learner: one.job.preset for one in read_results(folder).results}
+    assert presets == {"necessary": "", "necessary-paper": "paper, except demos"}
+    written = finished_files(folder)
+    check = ("reproduce", "--table", "main", "--check", "--out", folder)
+    checked = succeed(*check)
+    assert "Success on unseen tasks: as published." in checked.out
+    found = {(one["table"], one["column"]): one for one in succeed(*check, "--json").json["cells"]}
+    ours = found["main_as_published", "Necessary"]
+    assert (ours["sample"], ours["verdict"], ours["code"]) == ("1 × 1", "agrees", "current")
+    assert "10 × 50" in ours["reason"]
+    assert found["main", "CI"]["verdict"] == "not run"
+    assert all(one["reason"] for one in found.values())
+    assert finished_files(folder) == written
+
+
+def test_check_without_results_is_an_error(tmp_path: Path) -> None:
+    result = needful("reproduce", "--check", "--out", tmp_path / "none")
+    assert result.code == 2
+    assert "Run the jobs first" in result.err
+
+
+def test_results_of_other_code_are_not_mixed_in(tmp_path: Path) -> None:
+    folder = tmp_path / "sweep"
+    succeed(*SCREWS, "--seeds", 1, "--out", folder)
+    (result,) = read_results(folder).results
+    other = [replace(one, versions={**one.versions, "sources": "0" * 16}) for one in result.records]
+    write_result(folder, replace(result, records=tuple(other)))
+    before = finished_files(folder)
+    refused = needful(*SCREWS, "--seeds", 2, "--out", folder)
+    assert refused.code == 2
+    assert "other code for 1 of 2 jobs" in refused.err
+    assert finished_files(folder) == before
+    kept = needful(*SCREWS, "--seeds", 2, "--older", "keep", "--out", folder)
+    assert kept.code == 0
+    assert "n = 1 × 1" in kept.out
+    assert before.items() <= finished_files(folder).items()
+    repeated = succeed(*SCREWS, "--seeds", 2, "--older", "repeat", "--out", folder)
+    assert "older code" not in repeated.err
+    assert len({one.sources for one in read_results(folder).results}) == 1
 
 
 def test_figure_path_is_printed(done: Path) -> None:

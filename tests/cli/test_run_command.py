@@ -57,6 +57,7 @@ RECORD = {
     "versions": dict,
     "config_hash": str,
     "objects": int,
+    "task_digest": str,
 }
 QUICK = ("run", "screws", "--demos", 2, "--tasks", 1)
 
@@ -120,6 +121,7 @@ def test_files_of_a_run_folder(screws: Path) -> None:
         "plans.jsonl.gz",
         "records.jsonl",
         "report.html",
+        "run.json",
         "summary.json",
     ]
     assert (screws / "pictures" / "solved_task.png").read_bytes().startswith(b"\x89PNG")

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from command_line import COLOUR
-from needful.cli.reproduce import SweepTable, sweep_table
+from needful.cli.sweep_progress import SweepTable, showing
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult, Results
 
@@ -90,7 +90,8 @@ def test_only_a_terminal_is_drawn_on(terminal: bool, monkeypatch: pytest.MonkeyP
     stderr = Stream(terminal)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("sys.stderr", stderr)
-    with sweep_table() as table:
+    table = SweepTable()
+    with showing(table):
         table.on_sweep_start(JOBS, JOBS, Results())
     shown = COLOUR.sub("", stderr.getvalue())
     assert ("0 of 6 jobs done" in shown) == terminal

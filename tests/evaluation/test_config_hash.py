@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, fields, replace
 
 import pytest
@@ -31,6 +32,7 @@ OTHER_PLANNING = {
     "allow_noops": False,
     "subgoals": predicted_subgoals,
     "adaptive": False,
+    "clock": time.thread_time,
 }
 OTHER_RUN = {
     "experiments": ExperimentConfig(),

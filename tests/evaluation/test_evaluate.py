@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 import toy_world
@@ -44,6 +46,20 @@ def test_a_plan_must_reach_the_goal() -> None:
     assert not achieves_goal(TOY, TASK, PLAN[:2], horizon=3)
     assert not achieves_goal(TOY, TASK, (), horizon=3)
     assert not achieves_goal(TOY, TASK, PLAN[1:], horizon=3)
+
+
+class Doubtful(ToyEnvironment):
+    """Confirms plans that begin with moving."""
+
+    def confirms(self, task: Task, actions: Sequence[GroundController]) -> bool:
+        return actions[0].controller == MOVE_TO
+
+
+def test_the_environment_must_confirm_a_plan() -> None:
+    assert achieves_goal(Doubtful(), TASK, PLAN, horizon=3)
+    held = TOY.execute(TASK.initial_state, PLAN[0]).state
+    assert achieves_goal(TOY, Task(held, TASK.goal), PLAN[1:], horizon=3)
+    assert not achieves_goal(Doubtful(), Task(held, TASK.goal), PLAN[1:], horizon=3)
 
 
 def test_low_level_actions_count_towards_the_horizon() -> None:

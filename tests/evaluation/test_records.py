@@ -39,6 +39,7 @@ def test_record_is_one_line_with_all_fields() -> None:
         "suspects",
         "execution",
         "preset",
+        "task_digest",
     }  # left out if they are empty
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from needful.approaches.catalogue import BILEVEL_APPROACHES
@@ -9,11 +11,14 @@ from needful.envs.catalogue import make_environment
 from needful.errors import UnknownNameError
 from needful.evaluation.pipeline import RunConfig, run
 from needful.paper.domains import ANALYTIC, DOMAINS, HOUSEHOLD
-from needful.paper.presets import paper_preset
+from needful.paper.experiments import RequestedOutputs, SweepSettings, jobs_for
+from needful.paper.methods import DOWN_EVAL, NO_COMPLEXITY, OURS, POLICIES, method_of
+from needful.paper.presets import paper_preset, preset_job
 from needful.planning.bilevel import PlanningConfig, necessary_subgoals
 from needful.planning.planners import make_planner
 from needful.sampler_learning.learn_samplers import SamplerConfig
 from needful.sampler_learning.training import TrainingSchedule
+from needful.sweeps.jobs import run_config
 
 SAMPLERS = SamplerConfig(
     generator=TrainingSchedule(iterations=1_000, patience=1_000, tolerance=0.0, folds=0),
@@ -106,6 +111,33 @@ def test_unknown_domains_and_settings_are_rejected() -> None:
         paper_preset("screw")
     with pytest.raises(UnknownNameError, match="Unknown setting 'time_out'"):
         paper_preset("screws", time_out=5.0)
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("method", ["necessary", "necessary-no-complexity", "ci", "loft-replay"])
+def test_a_job_has_the_settings_of_the_preset(domain: str, method: str) -> None:
+    job = preset_job(domain, method, 3)
+    assert method_of(job) == method
+    assert run_config(job) == paper_preset(domain, learner=job.learner, seed=3)
+
+
+def test_a_job_records_changes_of_the_preset() -> None:
+    settings = SweepSettings(("screws",), preset="paper", seeds=1, cpu_time=True, tasks=7)
+    main, plain, one_plan = jobs_for(RequestedOutputs.of(["ablations"]), settings)
+    assert (main.preset, main.learner, main.tasks) == ("paper", "necessary-paper", 7)
+    assert (plain.preset, plain.learner) == ("paper", "necessary-paper-no-complexity")
+    assert one_plan.preset == "paper, except max_abstract_plans"
+    assert [method_of(job) for job in (main, plain, one_plan)] == [OURS, NO_COMPLEXITY, DOWN_EVAL]
+    assert run_config(main).planning.clock is time.thread_time
+
+
+def test_policies_have_no_preset() -> None:
+    domains = ("screws", "sorting-books")
+    jobs = {
+        preset: jobs_for(RequestedOutputs.of(["main"]), SweepSettings(domains, POLICIES, 1, preset=preset))
+        for preset in ("", "paper")
+    }
+    assert jobs[""] == jobs["paper"]
 
 
 def test_a_run_records_its_preset() -> None:

@@ -97,6 +97,26 @@ def test_plans_that_reveal_lids_do_not_count() -> None:
     assert as_in_the_paper.statistics.abstract_plans == 2
 
 
+def test_if_no_plan_deals_with_the_revealed_objects_planning_starts_again() -> None:
+    """The ball is in its own way in the first 15 tries. No plan acts on it before the first move."""
+    task, moves = toy_world.task(), 0
+
+    def execute(state: State, action: GroundController) -> Execution:
+        nonlocal moves
+        if action.controller.name == "MoveTo":
+            moves += 1
+            if moves <= 15:
+                return Execution(state, 0, "no space", state.of_type(toy_world.BALL)[:1])
+        return toy_world.execute(state, action)
+
+    result = plan(task, EXACT, execute, PlanningConfig(samples_per_step=10), clock=STILL)
+    check_solution(result, task)
+    assert result.statistics.abstract_plans == 2
+    moves = 0
+    limited = PlanningConfig(samples_per_step=10, max_abstract_plans=1)
+    assert plan(task, EXACT, execute, limited, clock=STILL).outcome is Outcome.ENVIRONMENT_FAILURE
+
+
 def test_counters_of_all_searches_add_up() -> None:
     closed = solve(toy_world.task(lids_on=True)).statistics
     open_ = solve(toy_world.task(lids_on=False)).statistics

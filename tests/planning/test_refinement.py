@@ -206,7 +206,7 @@ def test_fewest_missing_atoms_among_equals() -> None:
     ]
 
 
-def test_offending_objects_end_the_refinement_at_once() -> None:
+def test_offending_objects_end_the_refinement_if_the_step_has_no_parameters() -> None:
     recorder = Recorder()
     task = toy_world.task(lids_on=True)
     found = run(ConstantSampler((0.0,)), task, recorder)
@@ -450,3 +450,39 @@ def test_rejected_draws_are_listed_up_to_a_limit() -> None:
     assert len(failure.draws) == MAX_REJECTIONS
     assert {draw.outcome for draw in failure.draws} == {Outcome.NOT_INITIABLE}
     assert failure.best_draw is None
+
+
+def crowded(free: Callable[[float], bool]) -> Execute:
+    """Return a world in which balls are in the way of moves, unless `free` holds for the parameter."""
+
+    def execute(state: State, action: GroundController) -> Execution:
+        if action.controller.name != "MoveTo" or free(action.parameters[0]):
+            return toy_world.execute(state, action)
+        balls = state.of_type(toy_world.BALL)
+        blamed = balls if action.parameters[0] < 0.5 else balls[:1]
+        return Execution(state, steps=0, failure="no space", offending=blamed)
+
+    return execute
+
+
+def test_other_parameters_may_avoid_the_offending_objects() -> None:
+    sampler = ScriptedSampler([0.1, 0.6, 0.0])
+    found = run(sampler, toy_world.task(balls=2), crowded(lambda offset: offset == 0.0))
+    assert found.failure is None
+    assert found.offending == ()
+
+
+def test_if_no_parameters_avoid_objects_the_fewest_objects_are_reported() -> None:
+    sampler = ScriptedSampler([0.1, 0.6, 0.2])
+    limits = RefinementLimits(3, 100, Budget.unlimited())
+    found = run(sampler, toy_world.task(balls=2), crowded(lambda offset: False), limits=limits)
+    assert failure_of(found).outcome is Outcome.ENVIRONMENT_FAILURE
+    assert [obj.name for obj in found.offending] == ["ball0"]
+    assert found.complete
+
+
+def test_without_perturbation_the_first_report_ends_the_refinement() -> None:
+    sampler = ScriptedSampler([0.1, 0.0])
+    limits = RefinementLimits(3, 100, Budget.unlimited(), perturb=False)
+    found = run(sampler, toy_world.task(balls=2), crowded(lambda offset: offset == 0.0), limits=limits)
+    assert [obj.name for obj in found.offending] == ["ball0", "ball1"]

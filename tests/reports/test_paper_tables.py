@@ -234,6 +234,8 @@ def test_rows_for_programs_hold_everything() -> None:
         "published_mean": 100.0,
         "published_spread": 0.0,
         "difference": -50.0,
+        "interval_low": pytest.approx(5.4621, abs=1e-4),
+        "interval_high": pytest.approx(94.5379, abs=1e-4),
         "best": True,
         "notes": "n = 2 × 1",
         "demos": 50,
@@ -241,6 +243,9 @@ def test_rows_for_programs_hold_everything() -> None:
         "learning_timeout": None,
         "abstract_plans": 8,
         "planner": "anytime",
+        "preset": "",
+        "cpu_time": False,
+        "sources": "",
     }
     assert rows[1]["mean"] is None
 

@@ -34,6 +34,11 @@ JOBS = st.builds(
     planner=NAMES,
     samples_per_step=st.sampled_from([10, 11]),
     horizon=st.sampled_from([None, 5]),
+    samplers=st.sampled_from(["default", "paper"]),
+    oracle_samplers=st.booleans(),
+    adaptive=st.booleans(),
+    cpu_time=st.booleans(),
+    preset=st.sampled_from(["", "paper", "paper, except demos"]),
 )
 
 
@@ -62,6 +67,11 @@ def test_every_field_changes_the_key() -> None:
         "planner": "paper",
         "samples_per_step": 11,
         "horizon": 5,
+        "samplers": "paper",
+        "oracle_samplers": True,
+        "adaptive": False,
+        "cpu_time": True,
+        "preset": "paper",
     }
     assert set(others) == {field.name for field in fields(Job)}
     keys = {replace(JOB, **{name: value}).key for name, value in others.items()}
@@ -114,6 +124,7 @@ def test_bad_values_are_named(name: str, value: Any) -> None:
         ({"timeout": True}, ("timeout", "number")),
         ({"sed": 0}, ("'sed'", "'seed'")),
         ({"demos": 0}, ("demos", "at least 1", "got 0")),
+        ({"adaptive": 1}, ("adaptive", "true or false")),
     ],
 )
 def test_errors_in_files_name_the_field(change: dict[str, Any], facts: tuple[str, ...]) -> None:

@@ -129,6 +129,9 @@ class LearnedModel:
             f"{len(self.model.samplers)} samplers, {len(self.demonstrations)} demonstrations)"
         )
 
+    def _repr_html_(self) -> str:
+        return self.model._repr_html_()
+
     def solver(
         self, environment: Environment, config: PlanningConfig, oracle_samplers: bool = False
     ) -> BilevelSolver:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
-import click
 import typer
 from typer.core import TyperCommand
 
@@ -24,16 +25,39 @@ from needful.cli.plan import plan_task
 from needful.cli.report import report
 from needful.cli.reproduce import reproduce
 from needful.cli.run import run_domain
+from needful.cli.view import view
 from needful.storage.outputs import disk_is_full
 
 
 class Verb(TyperCommand):
-    """A verb that keeps its arguments as they were given, for `console.given_command`."""
+    """A verb that keeps its arguments as they were given, for `console.given_command`.
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+    In a verb without positional arguments, a repeatable option accepts several words: `--domains a b` is
+    the same as `--domains a --domains b`.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments and keep a copy of them in the context."""
         ctx.meta[console.ARGUMENTS] = tuple(args)
+        if all(one.param_type_name == "option" for one in self.params):
+            repeatable = {
+                name for one in self.params if getattr(one, "multiple", False) for name in one.opts
+            }
+            args = list(_with_repeated_options(args, repeatable))
         return super().parse_args(ctx, args)
+
+
+def _with_repeated_options(arguments: Sequence[str], repeatable: AbstractSet[str]) -> Iterator[str]:
+    """Yield the arguments, with the name of a repeatable option before each of its words."""
+    option, has_value = "", False
+    for argument in arguments:
+        if argument.startswith("-"):
+            option, has_value = argument if argument in repeatable else "", False
+        elif option and has_value:
+            yield option
+        else:
+            has_value = True
+        yield argument
 
 
 def build_app() -> typer.Typer:
@@ -41,7 +65,6 @@ def build_app() -> typer.Typer:
     app = typer.Typer(
         name="needful",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
     )
@@ -56,6 +79,7 @@ def build_app() -> typer.Typer:
         ("export", export, "needful export model --pddl pddl --problem cluttered-1d:3"),
         ("explain", explain, "needful explain model MoveGrasp-1"),
         ("report", report, "needful report runs/screws-necessary-seed0 --out report.html"),
+        ("view", view, "needful view runs"),
         ("reproduce", reproduce, "needful reproduce --table main --domains screws --seeds 2 --out results"),
         ("new-env", new_env, "needful new-env my_domain"),
         ("check-env", check_env, "needful check-env my_domain/my_domain.py:MyDomain"),

@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,9 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from needful.core.atoms import AbstractState
+from needful.core.failure_causes import explain_failure
+from needful.core.operators import GroundOperator
 from needful.core.plans import Outcome, PlanningResult
 from needful.demos.collect import CollectedDemonstrations
 from needful.errors import NeedfulError, OutputExistsError, UnknownNameError
@@ -27,6 +31,8 @@ INTERRUPTED = 130
 # A description of a plan lists at most this many suspected operators.
 MAX_SUSPECTS = 10
 
+# Where stderr is no terminal, a progress line is printed whenever this many seconds have passed.
+SECONDS_PER_LINE = 10.0
 # The key of a verb's arguments in `typer.Context.meta`.
 ARGUMENTS = "needful.arguments"
 
@@ -72,6 +78,11 @@ def is_given(context: typer.Context, option: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
+def plural(count: int, noun: str) -> str:
+    """Return a number and a noun in singular or plural, such as "1 job" or "3 jobs"."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def good(text: str) -> str:
     """Return a text in green, for success."""
     return _coloured(text, typer.colors.GREEN)
@@ -105,7 +116,10 @@ def check_paths_disjoint(source: Path, out: Path, option: str = "--out") -> None
 
 
 def print_stderr(text: str) -> None:
-    """Print a message on stderr."""
+    """Print a message on stderr; the first word of an error or a warning is coloured on a terminal."""
+    for word, colour in (("error:", typer.colors.RED), ("warning:", typer.colors.YELLOW)):
+        if text.startswith(word):
+            text = f"{_coloured(word, colour)}{text.removeprefix(word)}"
     typer.echo(text, err=True)
 
 
@@ -136,6 +150,14 @@ class ProgressBars:
         task = self._current = self._bars.add_task(name, total=total)
         return lambda done: self._bars.update(task, completed=done)
 
+    def line(self) -> str:
+        """Return the current stage, its finished parts and its time in one line; empty before the first."""
+        if self._current is None:
+            return ""
+        task = self._bars.tasks[self._current]
+        parts = "" if task.total is None else f" {task.completed:.0f} of {task.total:.0f},"
+        return f"{task.description}:{parts} {task.elapsed or 0.0:.0f} s"
+
     def finish(self) -> None:
         """Mark the current stage as finished."""
         if self._current is not None:
@@ -145,14 +167,38 @@ class ProgressBars:
 
 @contextmanager
 def progress_bars() -> Iterator[ProgressBars]:
-    """Show progress bars on stderr during the `with` block, if stderr is a terminal."""
+    """Show progress on stderr during the `with` block: bars on a terminal, otherwise a line every 10 s."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     # Do not use `console.is_terminal`: if FORCE_COLOR is set, it is True even if stderr is a log file.
     with Progress(*columns, console=console, disable=not sys.stderr.isatty()) as bars:
         shown = ProgressBars(bars)
-        yield shown
+        with progress_lines(shown.line):
+            yield shown
         shown.finish()
+
+
+@contextmanager
+def progress_lines(line: Callable[[], str], seconds: float = SECONDS_PER_LINE) -> Iterator[None]:
+    """Print `line()` on stderr every few seconds during the `with` block, unless stderr is a terminal."""
+    if sys.stderr.isatty():
+        yield
+        return
+    ended, stream = threading.Event(), sys.stderr
+
+    def print_lines() -> None:
+        while not ended.wait(seconds):
+            text = line()
+            if text:
+                print(text, file=stream, flush=True)
+
+    thread = threading.Thread(target=print_lines, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def describe_skipped(collected: CollectedDemonstrations) -> list[str]:
@@ -198,8 +244,7 @@ def describe_plan(result: PlanningResult) -> str:
         call = str(result.actions[index]) if done else "not reached"
         lines.append(f"{index + 1}. {operator}")
         lines.append(f"     {call}")
-        subgoal = ", ".join(map(str, sorted(result.subgoals[index + 1])))
-        lines.append(f"     then: {subgoal}")
+        lines += _describe_changes(operator, result.subgoals[index])
     statistics = result.statistics
     lines.append(
         f"Abstract plans: {statistics.abstract_plans}, expanded nodes: {statistics.nodes_expanded}, "
@@ -207,6 +252,15 @@ def describe_plan(result: PlanningResult) -> str:
     )
     lines += _describe_suspects(result)
     return "\n".join([*lines, _conclusion(result)])
+
+
+def _describe_changes(operator: GroundOperator, before: AbstractState) -> list[str]:
+    """Return lines with the atoms that a step makes true (+) and false (-); `before` holds before it."""
+    matched = {atom for atom in before for one in operator.delete_patterns if one.matches(atom)}
+    added = sorted(operator.add_effects - before)
+    deleted = sorted((operator.delete_effects | matched) - operator.add_effects)
+    lines = [good(f"     + {', '.join(map(str, added))}")] if added else []
+    return lines + ([bad(f"     - {', '.join(map(str, deleted))}")] if deleted else [])
 
 
 def _describe_suspects(result: PlanningResult) -> list[str]:
@@ -229,7 +283,11 @@ def _describe_rollout(result: PlanningResult) -> str:
 
 
 def _conclusion(result: PlanningResult) -> str:
-    return "Solved." if result.solved else f"Not solved: {describe_failure(result)}"
+    explained = explain_failure(result)
+    if explained is None:
+        return good("Solved.")
+    advice = f"\nWhat to do: {explained.advice}" if explained.advice else ""
+    return f"{bad('Not solved:')} {describe_failure(result)}\nCause: {explained.cause}{advice}"
 
 
 def describe_failure(result: PlanningResult) -> str:

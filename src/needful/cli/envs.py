@@ -18,7 +18,7 @@ from needful.core.model import Vocabulary
 from needful.core.plans import PlanningResult
 from needful.core.tasks import Task
 from needful.demos.collect import make_demonstrator
-from needful.envs.catalogue import CATALOGUE, CatalogueEntry, Sizes, make_environment
+from needful.envs.catalogue import CATALOGUE, KINDER, CatalogueEntry, Sizes, make_environment
 from needful.envs.checker import check_environment
 from needful.envs.contract import Environment, Split
 from needful.envs.findings import Finding, Findings
@@ -44,6 +44,9 @@ def envs(as_json: AsJson = False) -> None:
         )
         if not CATALOGUE[name].installed:
             console.print_result(f"  to install: {install_command(row['extra'])}")
+    for name, kinder in KINDER.items():
+        console.print_result(f"{name}-{kinder.letter}N, N in {', '.join(map(str, kinder.sizes))}")
+        console.print_result(f"  {kinder.description} An environment of KinDER, see docs/kinder.md.")
 
 
 def _row(name: str, entry: CatalogueEntry) -> dict[str, Any]:

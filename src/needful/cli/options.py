@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 import typer
 
 from needful.approaches.catalogue import APPROACHES
+from needful.envs.catalogue import CATALOGUE
 from needful.envs.disturbances import Disturbances
 from needful.errors import UnknownNameError
 from needful.evaluation.execution import CLOSED_LOOP, OPEN_LOOP, ExecutionConfig
@@ -88,9 +89,23 @@ def execution_config(
     return ExecutionConfig(execute == CLOSED_LOOP, disturbances)
 
 
+def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """Return a function that completes one of the names in the shell.
+
+    In a list such as `screws,pain`, the last name is completed.
+    """
+
+    def complete(incomplete: str) -> list[str]:
+        earlier, comma, last = incomplete.rpartition(",")
+        return [f"{earlier}{comma}{name}" for name in names if name.startswith(last)]
+
+    return complete
+
+
 _DOMAIN = typer.Argument(
     metavar="DOMAIN",
     help="Domain name (see `needful envs`), or MODULE:CLASS of your environment; its code is run.",
+    autocompletion=completing(CATALOGUE),
 )
 Domain: TypeAlias = Annotated[str, _DOMAIN]
 OptionalDomain: TypeAlias = Annotated[str | None, _DOMAIN]
@@ -98,7 +113,12 @@ ModelPath: TypeAlias = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Model directory, or run folder that contains one.")
 ]
 LearnerName: TypeAlias = Annotated[
-    str, typer.Option("--learner", help=f"Approach to learn with: {', '.join(APPROACHES)}.")
+    str,
+    typer.Option(
+        "--learner",
+        help=f"Approach to learn with: {', '.join(APPROACHES)}.",
+        autocompletion=completing(APPROACHES),
+    ),
 ]
 Demos: TypeAlias = Annotated[
     int, typer.Option("--demos", min=1, help="Number of training tasks to demonstrate.")
@@ -128,7 +148,12 @@ Recorded: TypeAlias = Annotated[
     typer.Option("--demonstrations", metavar="FILE", help="Recorded demonstrations: a needful-demos file."),
 ]
 PlannerName: TypeAlias = Annotated[
-    str, typer.Option("--planner", help=f"Planner that finds abstract plans: {', '.join(planner_names())}.")
+    str,
+    typer.Option(
+        "--planner",
+        help=f"Planner that finds abstract plans: {', '.join(planner_names())}.",
+        autocompletion=completing(planner_names()),
+    ),
 ]
 Invent: TypeAlias = Annotated[
     bool,

@@ -13,6 +13,7 @@ import typer
 from needful.approaches.files import load_solver
 from needful.cli import console, options
 from needful.cli.environments import chosen_environment
+from needful.core.failure_causes import explain_failure
 from needful.core.plans import PlanningResult
 from needful.core.tasks import Task
 from needful.envs.contract import Environment, Split
@@ -78,8 +79,10 @@ class PlanDrawings:
 
 
 def _picture(environment: Environment, task: Task, result: PlanningResult) -> bytes:
-    captions = make_captions(result.steps, result.expected_atoms(task.goal), result.states)
-    return draw_film_strip(environment, result.states, captions, task.goal)
+    shown = result.with_missed_step()
+    captions = make_captions(shown.steps, shown.expected_atoms(task.goal), shown.states)
+    draws = () if result.failure is None else result.failure.draws
+    return draw_film_strip(environment, shown.states, captions, task.goal, draws)
 
 
 def _page(environment: Environment, task: Task, result: PlanningResult) -> bytes:
@@ -156,6 +159,7 @@ def _print_plan(result: PlanningResult, task: Task, as_json: bool) -> None:
 
 
 def _as_json(result: PlanningResult) -> dict[str, Any]:
+    explained = explain_failure(result)
     return {
         "outcome": result.outcome.value,
         "plan": [str(operator) for operator in result.abstract_plan],
@@ -169,6 +173,8 @@ def _as_json(result: PlanningResult) -> dict[str, Any]:
         ],
         "subgoals": [sorted(map(str, subgoal)) for subgoal in result.subgoals],
         "failure": None if result.solved else console.describe_failure(result),
+        "cause": None if explained is None else explained.cause,
+        "advice": None if explained is None else explained.advice,
         "missing": [str(atom) for atom in result.failure.missing] if result.failure else [],
         "suspects": [
             {"operator": str(one.operator), "missing": list(map(str, one.missing)), "tries": one.tries}

@@ -16,9 +16,10 @@ from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.reports.page.page import make_report
-from needful.reports.page.recorded_run import RecordedRun, read_run
+from needful.reports.page.recorded_run import RecordedRun, read_run, run_of_job
 from needful.reports.page.task_films import FilmLimits
 from needful.storage.outputs import PAGE, check_output_file, write_text
+from needful.sweeps.results import JOBS_FOLDER, JobResult, read_results
 
 
 @console.reporting_errors
@@ -27,7 +28,8 @@ def report(
         list[Path],
         typer.Argument(
             metavar="RUNS",
-            help="Run folders, or folders that contain them; runs of the same domain are compared.",
+            help="Run folders, folders that contain them, or folders of `needful reproduce`; runs of the same "
+            "domain are compared.",
         ),
     ],
     out: Annotated[
@@ -46,7 +48,7 @@ def report(
 ) -> None:
     """Write an HTML page about runs: the learned operators with explanations, and a film of each task."""
     check_output_file(out, PAGE, force)
-    recorded = [read_run(run) for folder in runs for run in runs_in(folder)]
+    recorded = [run for folder in runs for run in _read(folder)]
     with console.progress_bars() as progress, ExitStack() as stack:
         progress.stage("Writing the report")
         custom = None if environment is None else _custom_environment(environment, recorded, stack)
@@ -55,6 +57,25 @@ def report(
         console.print_json({"page": str(out), "runs": len(recorded)})
     else:
         console.print_result(f"Wrote {out}.")
+
+
+def _read(folder: Path) -> list[RecordedRun]:
+    """Read the runs in a folder: run folders, or the jobs of a sweep; failed jobs are skipped."""
+    if not (folder / JOBS_FOLDER).is_dir():
+        return [read_run(run) for run in runs_in(folder)]
+    results = read_results(folder)
+    skipped = len(results.damaged) + sum(result.error is not None for result in results.results)
+    if skipped:
+        console.print_stderr(
+            f"warning: {console.plural(skipped, 'job')} of {folder} failed or cannot be read."
+        )
+    done = sorted((one for one in results.results if one.error is None), key=_job_order)
+    return [run_of_job(result) for result in done]
+
+
+def _job_order(result: JobResult) -> tuple[str, str, int, int, int]:
+    job = result.job
+    return job.domain, job.learner, job.demos, job.abstract_plans, job.seed
 
 
 def runs_in(folder: Path) -> list[Path]:

@@ -2,127 +2,40 @@
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
-from rich.console import Console, Group
-from rich.live import Live
-from rich.table import Column, Table
 
+from needful.approaches.catalogue import APPROACHES
 from needful.cli import console
 from needful.cli.options import (
     AsJson,
     Horizon,
     LearningTimeout,
-    PlannerName,
-    SamplesPerStep,
+    completing,
     seconds_option,
 )
+from needful.cli.sweep_progress import SweepTable, showing
 from needful.envs.catalogue import make_environment
-from needful.errors import InvalidInputError, NeedfulError
+from needful.errors import InvalidInputError, NeedfulError, UnknownNameError
 from needful.paper.domains import ANALYTIC, HOUSEHOLD
 from needful.paper.experiments import FIGURES, TABLES, RequestedOutputs, SweepSettings, jobs_for
-from needful.planning.planners import DEFAULT_PLANNER
+from needful.paper.operator_examples import EXAMPLES_FILE, operator_examples
+from needful.paper.presets import PAPER
+from needful.planning.planners import DEFAULT_PLANNER, planner_names
+from needful.storage.outputs import write_text
 from needful.sweeps.executors import Executor, ProcessExecutor
 from needful.sweeps.jobs import Job, run_config
-from needful.sweeps.results import JobResult, Results, SweepFolder
-from needful.sweeps.sweep import RemainingTime, sweep
-
-
-class SweepTable:
-    """A table of the progress of a sweep (all jobs of the requested experiments), with one row per domain.
-
-    The library `rich` renders the table repeatedly, in another thread.
-    """
-
-    def __init__(self) -> None:
-        self.jobs: tuple[Job, ...] = ()
-        self.waiting: dict[Job, None] = {}
-        self.running: dict[Job, None] = {}
-        self.failed: set[Job] = set()
-        self._time = RemainingTime()
-
-    @property
-    def done(self) -> int:
-        """The number of finished jobs, including failed ones."""
-        return len(self.jobs) - len(self.waiting) - len(self.running)
-
-    def on_sweep_start(self, jobs: Sequence[Job], to_do: Sequence[Job], earlier: Results) -> None:
-        """Store all jobs of the sweep, the jobs `to_do` that will run now, and the existing results."""
-        self.jobs = tuple(jobs)
-        self.waiting = dict.fromkeys(to_do)
-        for result in earlier.results:
-            self._time.add(result)
-            if result.error is not None and result.job not in self.waiting:
-                self.failed.add(result.job)
-        self.failed &= set(jobs)
-
-    def on_job_start(self, job: Job) -> None:
-        """Show a job as running."""
-        self.waiting.pop(job, None)
-        self.running[job] = None
-
-    def on_job_end(self, result: JobResult) -> None:
-        """Show a job as done."""
-        self.running.pop(result.job, None)
-        self._time.add(result)
-        if result.error is not None:
-            self.failed.add(result.job)
-
-    def __rich__(self) -> Group:
-        table = Table("domain", *(_number(name) for name in ("jobs", "done", "running", "failed")))
-        # Copy the sets of jobs, because another thread changes them while this one renders the table.
-        total, waiting, running, failed = (
-            Counter(job.domain for job in tuple(jobs))
-            for jobs in (self.jobs, self.waiting, self.running, self.failed)
-        )
-        for domain, count in total.items():
-            done = count - waiting[domain] - running[domain]
-            numbers = (count, done, running[domain], failed[domain])
-            table.add_row(domain, *(str(number) if number else "" for number in numbers))
-        return Group(table, self.line())
-
-    def line(self) -> str:
-        """Return the numbers of finished and failed jobs and the estimated time left, in one line."""
-        parts = [f"{self.done} of {len(self.jobs)} jobs done"]
-        if self.failed:
-            parts.append(f"{len(self.failed)} failed")
-        seconds = self._time.estimate([*self.waiting, *self.running], len(self.running))
-        if seconds is not None and (self.waiting or self.running):
-            parts.append(f"about {_duration(seconds)} left")
-        return ", ".join(parts)
-
-
-@contextmanager
-def sweep_table() -> Iterator[SweepTable]:
-    """Show a sweep's progress as a table on stderr during the `with` block, if stderr is a terminal."""
-    table = SweepTable()
-    if not sys.stderr.isatty():
-        yield table
-        return
-    with Live(table, console=Console(stderr=True), refresh_per_second=2):
-        yield table
-
-
-def _number(name: str) -> Column:
-    return Column(name, justify="right")
-
-
-def _duration(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    if minutes < 2:
-        return f"{seconds:.0f} s"
-    return f"{minutes} min" if minutes < 120 else f"{minutes / 60:.0f} h"
-
+from needful.sweeps.results import Results, SweepFolder, read_results
+from needful.sweeps.sweep import OlderResults, sweep
 
 ALL = "all"
+BOTH, NO_PRESET = "both", "none"
 
 
 class ExecutorName(Enum):
@@ -142,11 +55,19 @@ Figures: TypeAlias = Annotated[
 ]
 Domains: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--domains", help=f"Comma-separated names, or {ALL}; by default {', '.join(ANALYTIC)}."),
+    typer.Option(
+        "--domains",
+        help=f"Names, or {ALL}; by default {', '.join(ANALYTIC)}.",
+        autocompletion=completing((ALL, *ANALYTIC, *HOUSEHOLD)),
+    ),
 ]
 Learners: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--learners", help="Comma-separated names; by default those of the paper."),
+    typer.Option(
+        "--learners",
+        help=f"Names; by default those of the paper. Known: {', '.join(APPROACHES)}.",
+        autocompletion=completing(APPROACHES),
+    ),
 ]
 Seeds: TypeAlias = Annotated[int, typer.Option("--seeds", min=1, help="Number of seeds, starting from 0.")]
 Demos: TypeAlias = Annotated[
@@ -159,6 +80,42 @@ Tasks: TypeAlias = Annotated[
 Timeout: TypeAlias = Annotated[
     float | None,
     seconds_option("--timeout", "Planning time per task, in seconds; by default 10, in houses 60."),
+]
+Samples: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--samples-per-step", min=1, help="Maximum number of parameters per step; by default 10."),
+]
+Planner: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--planner",
+        help=f"Planner of abstract plans: {', '.join(planner_names())}. By default that of the preset; "
+        f"without a preset, {DEFAULT_PLANNER}.",
+    ),
+]
+Preset: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--preset",
+        help=f"{PAPER}: as published; {NO_PRESET}: learner and planner of this package; {BOTH}.",
+    ),
+]
+CpuTime: TypeAlias = Annotated[
+    bool,
+    typer.Option("--cpu-time", help="Limit CPU time per task, which does not depend on other programs."),
+]
+Older: TypeAlias = Annotated[
+    OlderResults, typer.Option("--older", help="What to do with results that other code has computed.")
+]
+Check: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--check", help="Run nothing; compare each cell of the results in --out with the published number."
+    ),
+]
+Examples: TypeAlias = Annotated[
+    bool,
+    typer.Option("--examples", help="Only learn and write the operator examples of the paper's appendix."),
 ]
 Processes: TypeAlias = Annotated[int, typer.Option("--jobs", min=1, help="Number of worker processes.")]
 ExecutorOption: TypeAlias = Annotated[
@@ -188,40 +145,52 @@ def reproduce(
     timeout: Timeout = None,
     learning_timeout: LearningTimeout = None,
     horizon: Horizon = None,
-    samples_per_step: SamplesPerStep = 10,
-    planner: PlannerName = DEFAULT_PLANNER,
+    samples_per_step: Samples = None,
+    planner: Planner = None,
+    preset: Preset = BOTH,
+    cpu_time: CpuTime = False,
     jobs: Processes = 2,
     executor: ExecutorOption = ExecutorName.PROCESS,
     address: Address = None,
     retry_errors: RetryErrors = False,
+    older: Older = OlderResults.REFUSE,
+    check: Check = False,
+    examples: Examples = False,
     out: Out = Path("results"),
     as_json: AsJson = False,
 ) -> None:
     """Run the experiments behind the paper's tables and figures, and print them beside the paper's numbers.
 
-    Finished jobs are kept: repeat the command to resume an interrupted sweep.
+    Each table is printed twice: as published (the preset `paper` for all methods), and with the learner and
+    the planner of this package. Finished jobs are kept: repeat the command to resume an interrupted sweep.
     """
-    settings = SweepSettings(
-        _domains(domains),
-        _names(learners),
-        seeds,
-        demos,
-        tasks,
-        timeout,
-        learning_timeout,
-        planner,
-        samples_per_step,
-        horizon,
-        cpu_time,
-        preset or "",
-    )
+    if examples:
+        write_text(out / EXAMPLES_FILE, operator_examples())
+        console.print_result(f"Operator examples: {out / EXAMPLES_FILE}")
+        return
     requested = RequestedOutputs.of(table or (), figure or ())
-    wanted = _jobs(requested, settings)
-    _check(wanted)
-    where = _executor(executor, jobs, address)
-    with SweepFolder.open(out) as folder:
-        results = _run(wanted, folder, where, retry_errors)
-        _report(results, folder.path, requested, set(wanted), as_json)
+    if check:
+        results = _check_results(out, requested, domains, as_json)
+    else:
+        settings = SweepSettings(
+            _domains(domains),
+            _names(learners),
+            seeds,
+            demos,
+            tasks,
+            timeout,
+            learning_timeout,
+            planner,
+            samples_per_step,
+            horizon,
+            cpu_time,
+        )
+        wanted = _jobs(requested, settings, _presets(preset))
+        _check_jobs(wanted)
+        where = _executor(executor, jobs, address)
+        with SweepFolder.open(out) as folder:
+            results = _run(wanted, folder, where, retry_errors, older)
+            _report(results, folder.path, requested, set(wanted), as_json)
     if _print_failures(results):
         raise typer.Exit(console.FAILED)
 
@@ -246,11 +215,20 @@ def _domains(given: Sequence[str] | None) -> tuple[str, ...]:
     return ANALYTIC + HOUSEHOLD if ALL in names else names
 
 
-def _jobs(requested: RequestedOutputs, settings: SweepSettings) -> tuple[Job, ...]:
+def _presets(name: str) -> tuple[str, ...]:
+    known = {BOTH: (PAPER, ""), PAPER: (PAPER,), NO_PRESET: ("",)}
+    if name not in known:
+        raise UnknownNameError("preset", name, known)
+    return known[name]
+
+
+def _jobs(requested: RequestedOutputs, settings: SweepSettings, presets: Sequence[str]) -> tuple[Job, ...]:
+    """Return the jobs of all presets, ordered by seed."""
     try:
-        return jobs_for(requested, settings)
+        jobs = [job for preset in presets for job in jobs_for(requested, replace(settings, preset=preset))]
     except InvalidInputError as error:
         raise typer.BadParameter(str(error), param_hint="--learners") from error
+    return tuple(dict.fromkeys(sorted(jobs, key=lambda job: job.seed)))
 
 
 def _executor(name: ExecutorName, processes: int, address: str | None) -> Executor:
@@ -263,7 +241,7 @@ def _executor(name: ExecutorName, processes: int, address: str | None) -> Execut
     return ProcessExecutor(processes)
 
 
-def _check(jobs: Sequence[Job]) -> None:
+def _check_jobs(jobs: Sequence[Job]) -> None:
     """Raise if a job names an unknown domain, learner or planner, or needs a package that is missing."""
     for job in {(job.learner, job.planner): job for job in jobs}.values():
         run_config(job)
@@ -271,13 +249,17 @@ def _check(jobs: Sequence[Job]) -> None:
         make_environment(domain)
 
 
-def _run(jobs: Sequence[Job], folder: SweepFolder, executor: Executor, retry_errors: bool) -> Results:
-    with sweep_table() as shown:
-        try:
-            return sweep(jobs, folder, executor, retry_errors, shown)
-        except (KeyboardInterrupt, NeedfulError):
-            console.print_stderr(f"{shown.line()}. Repeat the command to resume.")
-            raise
+def _run(
+    jobs: Sequence[Job], folder: SweepFolder, executor: Executor, retry_errors: bool, older: OlderResults
+) -> Results:
+    table = SweepTable()
+    try:
+        with showing(table):
+            return sweep(jobs, folder, executor, retry_errors, table, older=older)
+    except (KeyboardInterrupt, NeedfulError):
+        # Outside of the block, so that the table does not overwrite the line.
+        console.print_stderr(f"{table.line()}. Repeat the command to resume.")
+        raise
 
 
 def _print_failures(results: Results) -> bool:
@@ -296,14 +278,15 @@ def _report(
     results: Results, folder: Path, requested: RequestedOutputs, wanted: AbstractSet[Job], as_json: bool
 ) -> None:
     """Write a report about all results in the folder; print the requested tables for the `wanted` jobs."""
-    from needful.reports.paper_tables import fill_table
+    from needful.reports.paper_check import age_text, check_tables
+    from needful.reports.paper_tables import fill_tables
     from needful.reports.runs import group_runs
     from needful.reports.table import as_text, table_rows
     from needful.reports.write_report import write_report
 
     paths = write_report(results, folder)
     groups = group_runs(result for result in results.results if result.job in wanted)
-    tables = [fill_table(name, groups) for name in requested.tables]
+    tables = [table for name in requested.tables for table in fill_tables(name, groups)]
     if as_json:
         console.print_json(
             {"rows": [row for table in tables for row in table_rows(table)], "files": [*map(str, paths)]}
@@ -315,3 +298,34 @@ def _report(
         if path.suffix == ".png" and path.stem in requested.figures:
             console.print_result(f"Figure: {path}")
     console.print_result(f"Report: {paths[0]}")
+    warning = age_text(check_tables(tables))
+    if warning:
+        console.print_stderr(f"warning: {warning} Repeat their jobs with --older repeat.")
+
+
+def _check_results(
+    out: Path, requested: RequestedOutputs, domains: Sequence[str] | None, as_json: bool
+) -> Results:
+    """Print the requested tables and compare each cell with the paper; run nothing and write nothing."""
+    from needful.reports.paper_check import check_tables, check_text
+    from needful.reports.paper_tables import fill_tables
+    from needful.reports.runs import group_runs
+    from needful.reports.table import as_text
+
+    results = read_results(out)
+    if not results.results and not results.damaged:
+        raise typer.BadParameter(
+            f"{out} has no results. Run the jobs first, or choose another folder with --out.",
+            param_hint="--check",
+        )
+    chosen = _domains(domains) if domains else ANALYTIC + HOUSEHOLD
+    groups = group_runs(result for result in results.results if result.job.domain in chosen)
+    tables = [table for name in requested.tables for table in fill_tables(name, groups)]
+    cells = check_tables(tables)
+    if as_json:
+        console.print_json({"cells": [cell.to_json() for cell in cells]})
+        return results
+    for table in tables:
+        console.print_result(as_text(table))
+    console.print_result(check_text(cells))
+    return results

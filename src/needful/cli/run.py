@@ -138,7 +138,7 @@ def run_domain(
         repeat_runs(context, repeat, domain, out, _config)
         return
     if domain is None:
-        raise typer.BadParameter("name a domain (see `needful envs`).", param_hint="DOMAIN")
+        raise typer.BadParameter("name a domain (see `needful envs`).", param_hint="'DOMAIN'")
     config = _config(context, domain)
     with chosen_environment(domain) as environment, console.progress_bars() as progress:
         path = out or _new_folder(f"{environment.name}-{config.learner}-seed{config.seed}")
@@ -231,9 +231,9 @@ def _describe(
 ) -> None:
     count, seconds = result.summary["demos"], result.summary["seconds"]["collect"]
     if recorded is None:
-        console.print_result(f"Collected {count} demonstrations in {seconds:.2f} s.")
+        console.print_result(f"Collected {console.plural(count, 'demonstration')} in {seconds:.2f} s.")
     else:
-        console.print_result(f"Read {count} demonstrations from {recorded}.")
+        console.print_result(f"Read {console.plural(count, 'demonstration')} from {recorded}.")
     if result.learned is not None:
         console.print_result(result.learned.describe())
     console.print_result(console.describe_evaluation(result.summary))
@@ -249,7 +249,11 @@ def _describe(
 
 
 def _new_folder(name: str) -> Path:
-    """Return the first of runs/NAME, runs/NAME-2, runs/NAME-3, ... that is unused; NAME is `name`."""
+    """Return the first of runs/NAME, runs/NAME-2, runs/NAME-3, ... that is unused.
+
+    NAME is `name` with hyphens instead of slashes.
+    """
+    name = name.replace("/", "-")
     names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
     return next(path for path in (Path("runs") / each for each in names) if not os.path.lexists(path))
 

@@ -83,6 +83,11 @@ class PlanningModel:
         operators, samplers = counted(self.operators, "operator"), counted(self.samplers, "sampler")
         return short_repr(self, operators, samplers, *_sizes(self.vocabulary))
 
+    def _repr_html_(self) -> str:
+        from needful.core.cards import operator_cards
+
+        return operator_cards(counted(self.operators, "operator"), self.operators)
+
     def missing_samplers(self) -> tuple[str, ...]:
         """Return the names of the operators that need a sampler and have none."""
         return tuple(

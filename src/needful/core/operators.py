@@ -183,6 +183,11 @@ class Operator:
             counted(self.add_effects, "add effect"),
         )
 
+    def _repr_html_(self) -> str:
+        from needful.core.cards import operator_card
+
+        return operator_card(self)
+
     @cached_property
     def text(self) -> str:
         """The operator as text; it is cached, because operators are compared and sorted by their texts."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
+from importlib import import_module
 from typing import TypeAlias
 
 from needful.core.atoms import AbstractState, GroundAtom
@@ -180,6 +181,17 @@ class PlanningResult:
     def __repr__(self) -> str:
         steps, actions = counted(self.abstract_plan, "abstract step"), counted(self.actions, "action")
         return short_repr(self, self.outcome.value, steps, actions)
+
+    def _repr_html_(self) -> str:
+        from needful.core.cards import result_card
+
+        return result_card(self)
+
+    def show(self, environment: object, task: object) -> object:
+        """Return the player of this result, which a notebook shows inline; see `show_plan`."""
+        # Reports are a higher layer, so they are imported by name.
+        notebook = import_module("needful.reports.notebook")
+        return notebook.show_plan(self, environment, task)
 
     @property
     def solved(self) -> bool:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from needful.envs.contract import Environment
 from needful.envs.findings import Findings
-from needful.errors import MissingPackageError, UnknownNameError, importing_extra
+from needful.errors import MissingPackageError, UnknownNameError, importing_extra, install_command
 
 ATTRIBUTES = "class attributes"
 SET_ATTRIBUTES = (
@@ -143,12 +143,33 @@ class KinderEntry:
 
 KINDER: Mapping[str, KinderEntry] = MappingProxyType(
     {
+        "kinder/ClutteredRetrieval2D": KinderEntry(
+            "needful.envs.kinder.cluttered_retrieval",
+            "ClutteredRetrieval2D",
+            "o",
+            (1, 10, 25),
+            "A robot carries a block out of clutter into a region of the floor.",
+        ),
+        "kinder/ClutteredStorage2D": KinderEntry(
+            "needful.envs.kinder.cluttered_storage",
+            "ClutteredStorage2D",
+            "b",
+            (1, 3, 7, 15),
+            "A robot puts blocks into a shelf, in which other blocks may be in the way.",
+        ),
         "kinder/Motion2D": KinderEntry(
             "needful.envs.kinder.motion2d",
             "Motion2D",
             "p",
             (0, 1, 2, 3, 4, 5),
             "A robot drives through narrow passages to a region.",
+        ),
+        "kinder/Obstruction2D": KinderEntry(
+            "needful.envs.kinder.obstruction",
+            "Obstruction2D",
+            "o",
+            (0, 1, 2, 3, 4),
+            "A robot puts a block onto a surface, from which it must first remove other blocks.",
         ),
         "kinder/StickButton2D": KinderEntry(
             "needful.envs.kinder.stick_button",
@@ -159,12 +180,18 @@ KINDER: Mapping[str, KinderEntry] = MappingProxyType(
         ),
     }
 )
-KINDER_INSTALL = "Install it with `make kinder`, or with the two commands in docs/kinder.md"
+# The dependencies of these packages contradict those of `needful`, so they are installed without them.
+KINDER_PACKAGES = "kindergarden relational-structs prpl-utils tomsgeoms2d"
 
 
 def environment_names() -> tuple[str, ...]:
-    """Return the names of all domains, sorted."""
-    return tuple(sorted((*CATALOGUE, *_kinder_domains())))
+    """Return the names of the built-in domains, sorted; `kinder_names` has those of KinDER."""
+    return tuple(sorted(CATALOGUE))
+
+
+def kinder_names() -> tuple[str, ...]:
+    """Return the names of the domains of KinDER, such as `kinder/StickButton2D-b5`."""
+    return tuple(_kinder_domains())
 
 
 def _kinder_domains() -> dict[str, tuple[KinderEntry, int]]:
@@ -186,7 +213,7 @@ def make_environment(name: str) -> Environment:
     if name in kinder:
         return _make_kinder_environment(name, *kinder[name])
     if name not in CATALOGUE:
-        raise UnknownNameError("domain", name, environment_names())
+        raise UnknownNameError("domain", name, (*CATALOGUE, *kinder))
     entry = CATALOGUE[name]
     with importing_extra(entry.extra, f"The domain {name!r}") if entry.extra else nullcontext():
         module = import_module(entry.module)
@@ -201,7 +228,8 @@ def _make_kinder_environment(name: str, entry: KinderEntry, size: int) -> Enviro
         package = str(error.name).split(".")[0]
         if package == "needful":
             raise
-        raise MissingPackageError(f"The domain {name!r}", package, KINDER_INSTALL) from error
+        command = f"{install_command('kinder')} && pip install --no-deps {KINDER_PACKAGES}"
+        raise MissingPackageError(f"The domain {name!r}", package, f"Install it: {command}") from error
     environment: Environment = getattr(module, entry.class_name)(size)
     return environment
 

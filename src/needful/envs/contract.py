@@ -149,8 +149,15 @@ class Environment(ABC):
             return Execution(state, steps=0, failure=failure.reason, offending=failure.offending)
         return Execution(after, steps)
 
+    def trace(self, state: State, action: GroundController) -> Iterable[State]:
+        """Return the states while an action is executed, for films; the last one is the state after it.
+
+        Optional; by default there are none, and films show straight motions between states.
+        """
+        return ()
+
     def confirms(self, task: Task, actions: Sequence[GroundController]) -> bool:
-        """Return whether a plan that solves a task in simulation also solves it in the original environment.
+        """Return whether a plan that solves a task in simulation also does so in the original environment.
 
         By default True. Override it if `simulate` is a model of another environment that decides whether a
         task is solved. Evaluation counts a plan as solved only if it is confirmed.

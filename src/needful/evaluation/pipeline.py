@@ -19,6 +19,7 @@ from needful.approaches.base import (
     learning_summary,
 )
 from needful.approaches.catalogue import find_approach
+from needful.core.cards import card, operator_cards, rows
 from needful.core.controllers import Execute, GroundController
 from needful.core.demonstrations import Demonstration, Demonstrations
 from needful.core.model import Vocabulary
@@ -43,7 +44,7 @@ from needful.evaluation.records import (
     task_digest,
 )
 from needful.evaluation.run_description import settings_as_json
-from needful.evaluation.run_folder import RunFolder
+from needful.evaluation.run_folder import RecordedProgress, RunFolder
 from needful.evaluation.sources import unused_parts
 from needful.invention.invent import InventionConfig
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
@@ -166,9 +167,7 @@ class RunConfig:
         if self.invention is not None:
             optional = (*optional, self.invention)
         settings = (*configs, self.learning_timeout, self.policy, *optional)
-        unused = unused_parts(
-            domain, invention=self.invention is not None, execution=bool(self.execution)
-        )
+        unused = unused_parts(domain, invention=self.invention is not None, execution=bool(self.execution))
         return run_identity(domain, self.learner, self.seed, *settings, preset=self.preset, unused=unused)
 
 
@@ -192,6 +191,23 @@ class RunResult:
     evaluation: Evaluation
     summary: dict[str, Any]
 
+    def _repr_html_(self) -> str:
+        summary, seconds = self.summary, self.summary["seconds"]
+        facts = [
+            ("learner", f"{summary['learner']}, {summary['demos']} demonstrations, seed {summary['seed']}"),
+            ("operators", f"{summary['operators']}, coverage {summary['coverage']:.0%}"),
+            ("solved", f"{summary['solved']} of {summary['tasks']} unseen tasks"),
+            ("planning", f"{1000 * seconds['planning_mean']:.0f} ms per task on average"),
+        ]
+        facts += [
+            (f"failed: {name.replace('_', ' ')}", str(count))
+            for name, count in summary["failures"].items()
+            if count
+        ]
+        model = getattr(self.learned, "model", None)
+        cards = "" if model is None else operator_cards("Operators", model.operators)
+        return f"{card(summary['domain'], rows(facts))}{cards}"
+
 
 def run(
     environment: Environment,
@@ -212,6 +228,7 @@ def run(
         settings = {one.name: getattr(config, one.name) for one in fields(config)}
         demonstrations_from = {"demonstrations": digest[0]} if digest else {}
         folder.begin(settings_as_json(domain=environment.name, **settings, **demonstrations_from))
+        progress = RecordedProgress(progress, folder)
     start = time.monotonic()
     if recorded is None:
         collected = collect(environment, config, progress)

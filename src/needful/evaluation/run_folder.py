@@ -6,12 +6,13 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from needful.approaches.base import Progress
 from needful.core.demonstrations import Demonstration
 from needful.core.model import Vocabulary
 from needful.evaluation.records import RunRecord
@@ -21,7 +22,9 @@ from needful.storage.json_fields import JsonValue, dump_json
 from needful.storage.outputs import RUN, prepare_output_directory, staged_directory, write_bytes, write_text
 from needful.storage.plans import PLANS_FILE, RecordedPlan, header_line, plan_line
 
-
+# The stage of a run that has not finished, for those who watch it; deleted at the end.
+PROGRESS_FILE = "progress.json"
+PROGRESS_SECONDS = 1.0
 # Files whose bytes do not depend on the time of a run, and fields of records that do.
 REPRODUCIBLE_FILES = ("demos.jsonl.gz", PLANS_FILE)
 TIMES_AND_VERSIONS = ("seconds", "versions")
@@ -79,7 +82,11 @@ class RunFolder:
         try:
             yield folder
         except BaseException as error:
-            results = set(os.listdir(path)) - {"records.jsonl", RUN_FILE}  # results other than records
+            results = set(os.listdir(path)) - {
+                "records.jsonl",
+                RUN_FILE,
+                PROGRESS_FILE,
+            }  # results other than records
             if folder._lines or (isinstance(error, KeyboardInterrupt) and results):
                 error.add_note(f"Finished results are in {path}.")
             else:
@@ -121,6 +128,7 @@ class RunFolder:
     def save_summary(self, summary: Mapping[str, Any]) -> None:
         """Write the summary of the finished run to summary.json, and its duration to run.json."""
         write_text(self.path / "summary.json", json.dumps(summary, indent=1) + "\n")
+        (self.path / PROGRESS_FILE).unlink(missing_ok=True)
         for description, start in self._begun:
             self._write_description(replace(description, seconds=time.monotonic() - start))
 
@@ -129,6 +137,32 @@ class RunFolder:
 
     def _write_records(self) -> None:
         write_text(self.path / "records.jsonl", "".join(self._lines))
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedProgress:
+    """Passes progress reports on, and writes them to progress.json, at most once per second."""
+
+    shown: Progress
+    folder: RunFolder
+
+    def stage(self, name: str, total: int | None = None) -> Callable[[int], None]:
+        """Begin a stage of `total` parts; see `Progress.stage`."""
+        report = self.shown.stage(name, total)
+        written = [time.monotonic()]
+        self._write(name, 0, total)
+
+        def report_and_write(done: int) -> None:
+            report(done)
+            if time.monotonic() - written[0] >= PROGRESS_SECONDS:
+                written[0] = time.monotonic()
+                self._write(name, done, total)
+
+        return report_and_write
+
+    def _write(self, stage: str, done: int, total: int | None) -> None:
+        content: JsonValue = {"stage": stage, "done": done, "total": total}
+        write_text(self.folder.path / PROGRESS_FILE, dump_json(content) + "\n")
 
 
 def differing_results(before: Path, after: Path) -> tuple[str, ...]:

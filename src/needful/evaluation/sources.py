@@ -31,6 +31,7 @@ WITHOUT_EFFECT = (
     "envs/findings.py",
     "envs/household/view/",
     "evaluation/records.py",
+    "evaluation/run_description.py",
     "evaluation/run_folder.py",
     "evaluation/sources.py",
 )
@@ -89,6 +90,6 @@ def _docstring_lines(tree: ast.Module) -> Iterator[tuple[int, int]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                if isinstance(first.value.value, str):
-                    yield first.lineno, first.end_lineno or first.lineno
+            value = first.value if isinstance(first, ast.Expr) else None
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                yield value.lineno, value.end_lineno or value.lineno

@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from needful.core.atoms import AbstractState, LiftedAtom
+from needful.core.cards import operator_cards
 from needful.core.deadline import NO_DEADLINE, Deadline
+from needful.core.objects import counted
 from needful.core.operators import GroundedTransition, GroundOperator, Operator, OperatorData
 from needful.operator_learning.backchaining import Backchain, Coverage, cover
 from needful.operator_learning.encoding import EncodedDemonstration, TransitionId
@@ -69,6 +71,11 @@ class LearnedOperators:
     def __repr__(self) -> str:
         counts = f"operators={len(self.data)}, transitions={self.transitions}, uncovered={self.uncovered}"
         return f"LearnedOperators({counts}, not_reproduced={len(self.not_reproduced)})"
+
+    def _repr_html_(self) -> str:
+        covered = f"{self.transitions - self.uncovered} of {self.transitions} transitions"
+        title = f"{counted(self.data, 'operator')}, {covered} covered"
+        return operator_cards(title, [one.operator for one in self.data])
 
     def with_operators(self, operators: Iterable[Operator]) -> LearnedOperators:
         """Return the same data with corrected operators in place of those with the same names."""

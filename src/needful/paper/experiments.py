@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.paper.domains import ANALYTIC, DOMAINS, HOUSEHOLD, SEEDS
@@ -118,13 +118,13 @@ def data_efficiency(make_job: MakeJob, learners: tuple[str, ...] | None) -> Iter
         yield job
 
 
-def _changed(job: Job, **changes: int) -> Job:
+def _changed(job: Job, **changes: Any) -> Job:
     job = replace(job, **changes)
     return with_changes_recorded(job) if job.preset else job
 
 
-# A function that yields the jobs of an experiment for one domain and seed. Its arguments are a function that
-# makes the job of a method, and the learners to include (None for all).
+# A function that yields the jobs of an experiment for one domain and seed. Its arguments are a function
+# that makes the job of a method, and the learners to include (None for all).
 Experiment: TypeAlias = Callable[[MakeJob, tuple[str, ...] | None], Iterator[Job]]
 
 TABLES: Mapping[str, Experiment] = MappingProxyType(

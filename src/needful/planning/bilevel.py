@@ -84,8 +84,8 @@ class PlanningConfig:
             operators that miss their subgoals become dearer, and parameters that failed are changed (see
             `RefinementLimits.perturb`). If not, each plan is refined to the end before the next one, as in
             the paper.
-        clock: the clock of the timeout. `time.thread_time` measures CPU time, which does not depend on other
-            programs on the machine. The planner must run in this process.
+        clock: the clock of the timeout. `time.thread_time` measures CPU time, which does not depend on
+            other programs on the machine. The planner must run in this process.
     """
 
     timeout: float = 10.0
@@ -215,6 +215,8 @@ class _Attempt:
         revealing_plans: how many of these plans do not count, because they revealed objects that new
             plans must deal with.
         deepest: the result of the refinement that failed at the latest step.
+        sampled_failures: how many revealing plans failed at a step with continuous parameters.
+        restarts: how often planning forgot the revealed objects and started again.
     """
 
     task: Task
@@ -231,11 +233,36 @@ class _Attempt:
     tried: list[tuple[int, ...]] = field(default_factory=list)
     revealing_plans: int = 0
     deepest: PlanningResult | None = None
+    sampled_failures: int = 0
+    restarts: int = 0
 
     def run(self) -> PlanningResult:
-        """Refine abstract plans until one succeeds, or return the result that failed at the latest step."""
+        """Refine abstract plans until one succeeds, or return the result that failed at the latest step.
+
+        If a step has continuous parameters, other samples may fail because of other objects. So if no plan
+        deals with all objects that made such steps fail, planning forgets these objects and starts again,
+        until `max_abstract_plans` is reached.
+        """
+        unchanged = self.problem
         result = self._run_rounds()
+        while self._can_restart(result):
+            self.restarts += 1
+            self.problem, self.stream, self.tried = unchanged, None, []
+            self.suspicions, self.sampled_failures = Suspicions(), 0
+            result = self._run_rounds()
         return replace(result, suspects=tuple(self.suspicions.suspects.values()))
+
+    def _can_restart(self, result: PlanningResult) -> bool:
+        """Return whether other samples could reveal other objects, and plans and time are left."""
+        if result.solved or result.outcome in (Outcome.TIMEOUT, Outcome.OUT_OF_NODES):
+            return False
+        return self.sampled_failures > 0 and self._plans_left > 0 and not self.budget.expired()
+
+    @property
+    def _plans_left(self) -> int:
+        """How many abstract plans may still be refined; each restart counts as one plan."""
+        counted = self.statistics.abstract_plans - self.revealing_plans + self.restarts
+        return self.config.max_abstract_plans - counted
 
     def _run_rounds(self) -> PlanningResult:
         """Refine in rounds, so that a plan that is hard to refine does not take the time of the others.
@@ -266,7 +293,7 @@ class _Attempt:
 
     def _new_plans(self) -> Iterator[_PlanAttempt]:
         """Yield abstract plans that were not tried yet; a changed problem restarts the search."""
-        while self.statistics.abstract_plans < self.config.max_abstract_plans + self.revealing_plans:
+        while self._plans_left > 0:
             started = self.budget.clock()
             if self.stream is None:
                 seed = seed_for(self.seed, "search", len(self.problem.failures))
@@ -321,6 +348,7 @@ class _Attempt:
         changed = self.problem.with_failure(step, refinement.offending)
         if changed is not self.problem and self.config.adaptive and self.config.max_abstract_plans > 1:
             self.revealing_plans += 1
+            self.sampled_failures += attempt.plan[failure.step].operator.controller.dimension > 0
         if changed is self.problem and refinement.offending:
             suspect = Suspect(attempt.plan[failure.step], (), 1)
         self.suspicions = self.suspicions.with_success(attempt.plan[: failure.step])

@@ -47,6 +47,7 @@ MAX_EXPLAINED_DRAWS = 10
 _PROGRESS = (
     Outcome.NOT_INITIABLE,
     Outcome.CONTROLLER_FAILED,
+    Outcome.ENVIRONMENT_FAILURE,
     Outcome.HORIZON_EXCEEDED,
     Outcome.SUBGOAL_MISSED,
     Outcome.SAMPLER_EXHAUSTED,
@@ -119,7 +120,12 @@ class ResumableRefinement:
     `subgoals[i]` must hold after step i (counted from 1); other atoms may hold as well, except the negative
     preconditions of the next step. If a step fails, it is tried again with other parameters. If all its
     tries fail, the search backtracks: the previous step uses its next try, and the later step gets all its
-    tries again. If the simulator reports objects as the cause of a failure, the search ends.
+    tries again.
+
+    If the simulator reports objects as the cause of a failure, other parameters may avoid these objects. If
+    all tries of a step fail and some of them for this reason, the search ends. The result contains the
+    smallest set of objects that was reported in these tries. With `RefinementLimits.perturb` off, the
+    search ends at the first report, as in the paper.
     """
 
     def __init__(
@@ -143,6 +149,7 @@ class ResumableRefinement:
         self._trace = _Trace([start], [], [0])
         self._tries = [0] * len(self._steps)
         self._tried_parameters: list[set[Parameters]] = [set() for _ in self._steps]
+        self._blamed: list[Refinement] = []
         self._deepest: Refinement | None = None
         self._draws = FailedDraws()
         self._samples = 0
@@ -178,14 +185,20 @@ class ResumableRefinement:
                 if reason is None:
                     trace.push(action, execution)
                     self._misses.reach(index)
+                    self._blamed.clear()
                     continue
                 self._draws.add_failed(action, reason, execution)
                 if execution.offending:
-                    attempt = replace(trace.to_refinement(reason), offending=execution.offending)
-                    return self._result(attempt, self._draws.at(index))
+                    blamed = replace(trace.to_refinement(reason), offending=execution.offending)
+                    if not limits.perturb:
+                        return self._result(blamed, self._draws.at(index))
+                    self._blamed.append(blamed)
                 failure = reason
             if limits.budget.expired():  # ignore this failure: lack of time may have caused it
                 continue
+            if self._blamed and self._tries[index] == step.max_tries:
+                smallest = min(self._blamed, key=lambda one: len(one.offending))
+                return self._result(smallest, self._draws.at(index))
             self._misses.add(failure)
             attempt = trace.to_refinement(failure)
             if _deeper(self._deepest, attempt) is attempt:

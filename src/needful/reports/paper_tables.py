@@ -12,6 +12,7 @@ from needful.paper import published_numbers
 from needful.paper.domains import domain_title, in_paper_order, protocol_of
 from needful.paper.methods import (
     ABLATIONS,
+    DOWN_EVAL,
     LEARNERS,
     OPERATOR_LEARNERS,
     OURS,
@@ -19,15 +20,25 @@ from needful.paper.methods import (
     in_column_order,
     method_style,
 )
+from needful.paper.presets import PAPER
 from needful.paper.published_numbers import Estimate, PublishedTable
 from needful.planning.planners import DEFAULT_PLANNER
-from needful.reports.runs import RunGroup, learning_seconds, main_group, operator_count, success_percentages
+from needful.reports.runs import (
+    RunGroup,
+    learning_seconds,
+    main_group,
+    operator_count,
+    success_percentages,
+    with_preset,
+    without_preset,
+)
 from needful.reports.statistics import (
     estimate,
     intervals_overlap,
     mark_best,
     standard_deviation,
     standard_error,
+    success_interval,
     within_spread_of_best,
 )
 from needful.reports.table import Cell, Row, Table, one_decimal, three_digits
@@ -105,7 +116,8 @@ TABLES: Mapping[str, TableSpec] = MappingProxyType(
         "main": _success_table(
             title="Success on unseen tasks",
             caption=(
-                "Percentage of tasks solved: mean over seeds, standard error in brackets. "
+                "Percentage of tasks solved: mean over seeds, standard error in brackets, "
+                "95 % interval in square brackets. "
                 "Bold: differs from the best by at most the sum of both standard errors. "
                 "A run whose learner ran out of time solves no task."
             ),
@@ -143,7 +155,8 @@ TABLES: Mapping[str, TableSpec] = MappingProxyType(
             title="Ablations",
             caption=(
                 "Percentage of tasks solved without deleting superfluous operators (No complexity) or with "
-                "one abstract plan per task (Down Eval): mean over seeds, standard deviation in brackets."
+                "one abstract plan per task (Down Eval): mean over seeds, standard deviation in brackets, "
+                "95 % interval in square brackets."
             ),
             columns=_columns(OURS, *ABLATIONS),
             published=published_numbers.ABLATION_SUCCESS,
@@ -152,6 +165,36 @@ TABLES: Mapping[str, TableSpec] = MappingProxyType(
         ),
     }
 )
+
+
+AS_PUBLISHED = (
+    "as published",
+    "All operator learners use the preset `paper`: the samplers and the planner of the paper, and for "
+    "Necessary its learner. The GNN policies use none of these, so both tables show the same runs.",
+)
+WITH_NEEDFUL = (
+    "with needful's learner and planner",
+    "All operator learners use the samplers and the planner of this package; Necessary is its learner.",
+)
+
+
+def fill_tables(name: str, groups: Sequence[RunGroup]) -> tuple[Table, ...]:
+    """Return the table `name` of `TABLES` twice: as published, and with needful's learner and planner.
+
+    The first table is omitted if there are no runs with the preset `paper`.
+    """
+    needful = _headed(fill_table(name, without_preset(groups)), *WITH_NEEDFUL)
+    if not any(group.setting.preset for group in groups):
+        return (needful,)
+    published = _headed(fill_table(name, with_preset(groups)), *AS_PUBLISHED)
+    return replace(published, name=f"{name}_as_published"), needful
+
+
+def _headed(table: Table, title: str, explanation: str) -> Table:
+    # The first sentence of a caption is also printed in a terminal, so the explanation comes second.
+    numbers, _, rest = table.caption.partition(". ")
+    sentences = filter(None, (numbers.removesuffix(".") + ".", explanation, rest))
+    return replace(table, title=f"{table.title}: {title}", caption=" ".join(sentences))
 
 
 def fill_table(name: str, groups: Sequence[RunGroup]) -> Table:
@@ -221,7 +264,25 @@ def _cell(spec: TableSpec, column: Column, domain: str, groups: Sequence[RunGrou
     found = estimate(spec.values(group), spec.spread)
     unlearned = len(group.runs) - len(group.learned)
     notes = _notes(spec, group, found)
-    return Cell(found, published, group.tasks, unlearned, notes=notes, setting=group.setting)
+    interval = _success_interval(group) if spec.about_tasks else None
+    return Cell(
+        found,
+        published,
+        group.tasks,
+        unlearned,
+        notes=notes,
+        setting=group.setting,
+        interval=interval,
+        sources=group.sources,
+    )
+
+
+def _success_interval(group: RunGroup) -> tuple[float, float] | None:
+    runs = [run for run in group.runs if run.records]
+    if not runs:
+        return None
+    solved = [sum(record.solved for record in run.records) for run in runs]
+    return success_interval(solved, [len(run.records) for run in runs])
 
 
 def _shown_group(column: Column, domain: str, groups: Sequence[RunGroup]) -> RunGroup | None:
@@ -243,8 +304,10 @@ def _notes(spec: TableSpec, group: RunGroup, found: Estimate | None) -> tuple[st
             notes.append(f"n = {found.count}" + (f" × {group.tasks}" if spec.about_tasks else ""))
         if protocol is None or group.setting.demos != protocol.demos:
             notes.append(f"{group.setting.demos} demos")
-        if group.setting.planner != DEFAULT_PLANNER:
+        if not group.setting.preset and group.setting.planner != DEFAULT_PLANNER:
             notes.append(f"planner {group.setting.planner}")
+        if group.setting.preset not in ("", PAPER) and group.method != DOWN_EVAL:
+            notes.append(f"preset {group.setting.preset}")
     unlearned = len(group.runs) - len(group.learned)
     if unlearned:
         notes.append(f"{unlearned} of {len(group.runs)} not learned")

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from needful.core.plans import Outcome
 from needful.evaluation.records import RunRecord
 from needful.paper.domains import in_paper_order, protocol_of
-from needful.paper.methods import in_column_order, method_of
+from needful.paper.methods import POLICIES, in_column_order, method_of
+from needful.paper.presets import PAPER
 from needful.planning.planners import DEFAULT_PLANNER
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult
@@ -29,6 +30,7 @@ class RunGroup:
         setting: the settings that all runs have in common. Its seed is 0, whatever the seeds of the runs.
         runs: the runs that ended without an error, including those whose learner ran out of time.
         errors: the number of runs that ended with an error.
+        sources: the digest of the code of all runs; empty if the runs have none.
     """
 
     domain: str
@@ -36,6 +38,7 @@ class RunGroup:
     setting: Job
     runs: tuple[JobResult, ...]
     errors: int = 0
+    sources: str = ""
 
     @property
     def records(self) -> tuple[RunRecord, ...]:
@@ -59,20 +62,22 @@ def was_learned(run: JobResult) -> bool:
 
 
 def group_runs(results: Iterable[JobResult]) -> tuple[RunGroup, ...]:
-    """Group the results that differ only in their seed.
+    """Group the results that differ only in their seed; results of different code are never in one group.
 
     Groups are sorted by domain and by method, both in the order of the paper, and then by other settings.
     """
-    by_setting: dict[Job, list[JobResult]] = {}
+    by_setting: dict[tuple[Job, str], list[JobResult]] = {}
     for result in results:
-        by_setting.setdefault(replace(result.job, seed=0), []).append(result)
-    domains = in_paper_order(setting.domain for setting in by_setting)
-    methods = in_column_order(map(method_of, by_setting))
+        by_setting.setdefault((replace(result.job, seed=0), result.sources), []).append(result)
+    domains = in_paper_order(setting.domain for setting, _ in by_setting)
+    methods = in_column_order(method_of(setting) for setting, _ in by_setting)
 
-    def sort_key(setting: Job) -> tuple[int, int, str]:
-        return domains.index(setting.domain), methods.index(method_of(setting)), _order_text(setting)
+    def sort_key(key: tuple[Job, str]) -> tuple[int, int, str, str]:
+        setting, sources = key
+        place = domains.index(setting.domain), methods.index(method_of(setting))
+        return (*place, _order_text(setting), sources)
 
-    return tuple(_group(setting, by_setting[setting]) for setting in sorted(by_setting, key=sort_key))
+    return tuple(_group(*key, by_setting[key]) for key in sorted(by_setting, key=sort_key))
 
 
 def _order_text(setting: Job) -> str:
@@ -89,22 +94,24 @@ def _order_text(setting: Job) -> str:
         setting.samples_per_step,
         setting.horizon or 0,
     )
-    return " ".join([*(f"{number:020.6f}" for number in numbers), setting.planner])
+    names = (setting.planner, setting.preset, setting.samplers)
+    flags = (setting.oracle_samplers, setting.adaptive, setting.cpu_time)
+    return " ".join([*(f"{number:020.6f}" for number in numbers), *names, *map(str, flags)])
 
 
-def _group(setting: Job, results: Sequence[JobResult]) -> RunGroup:
+def _group(setting: Job, sources: str, results: Sequence[JobResult]) -> RunGroup:
     ended = sorted((result for result in results if result.error is None), key=lambda run: run.job.seed)
-    return RunGroup(
-        setting.domain, method_of(setting), setting, tuple(ended), errors=len(results) - len(ended)
-    )
+    errors = len(results) - len(ended)
+    return RunGroup(setting.domain, method_of(setting), setting, tuple(ended), errors, sources)
 
 
 def main_group(groups: Iterable[RunGroup], domain: str, method: str) -> RunGroup | None:
     """Return the group of runs that reports show for a method on a domain; None if there is no group.
 
     If there are several groups, the following are preferred, the most important criterion first: groups
-    with a run that ended without an error, the paper's number of demonstrations, the default planner, more
-    demonstrations, more tasks over all seeds, a longer time limit.
+    with a run that ended without an error, the paper's number of demonstrations, the planner of the preset
+    or the default planner, code with a known digest, more demonstrations, more tasks over all seeds, a
+    longer time limit.
     """
     protocol = protocol_of(domain)
     paper_demos = protocol.demos if protocol else None
@@ -112,12 +119,13 @@ def main_group(groups: Iterable[RunGroup], domain: str, method: str) -> RunGroup
     return max(candidates, key=lambda group: _rank(group, paper_demos), default=None)
 
 
-def _rank(group: RunGroup, paper_demos: int | None) -> tuple[bool, bool, bool, int, int, float, str]:
+def _rank(group: RunGroup, paper_demos: int | None) -> tuple[bool, bool, bool, bool, int, int, float, str]:
     setting = group.setting
     return (
         bool(group.runs),
         setting.demos == paper_demos,
-        setting.planner == DEFAULT_PLANNER,
+        setting.preset == PAPER or setting.planner == DEFAULT_PLANNER,
+        bool(group.sources),
         setting.demos,
         len(group.records),
         setting.timeout,
@@ -128,6 +136,16 @@ def _rank(group: RunGroup, paper_demos: int | None) -> tuple[bool, bool, bool, i
 def main_groups(groups: Sequence[RunGroup]) -> tuple[RunGroup, ...]:
     """Return the groups that `main_group` chooses: one per method and domain, in the order of `groups`."""
     return tuple(group for group in groups if main_group(groups, group.domain, group.method) is group)
+
+
+def with_preset(groups: Iterable[RunGroup]) -> tuple[RunGroup, ...]:
+    """Return the groups that use the preset `paper`, and the policies, which are the same without it."""
+    return tuple(group for group in groups if group.setting.preset or group.method in POLICIES)
+
+
+def without_preset(groups: Iterable[RunGroup]) -> tuple[RunGroup, ...]:
+    """Return the groups that use the learner, samplers and planner of this package, and the policies."""
+    return tuple(group for group in groups if not group.setting.preset)
 
 
 def success_percentages(runs: Iterable[JobResult]) -> tuple[float, ...]:

@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -28,6 +28,8 @@ CSV_FIELDS = (
     "published_mean",
     "published_spread",
     "difference",
+    "interval_low",
+    "interval_high",
     "best",
     "notes",
     "demos",
@@ -35,6 +37,9 @@ CSV_FIELDS = (
     "learning_timeout",
     "abstract_plans",
     "planner",
+    "preset",
+    "cpu_time",
+    "sources",
 )
 
 _WHITESPACE = re.compile(r"\s+")
@@ -74,6 +79,8 @@ class Cell:
         notes: differences from the paper's protocol, and failed runs.
         setting: the settings of the runs, as a job with seed 0; None if there are no runs. The jobs of the
             runs differ from it only in their seed.
+        interval: the 95 % interval of the measured mean, None if the table has none.
+        sources: the digest of the code of the runs; empty if unknown.
     """
 
     measured: Estimate | None
@@ -83,6 +90,8 @@ class Cell:
     best: bool = False
     notes: tuple[str, ...] = ()
     setting: Job | None = None
+    interval: tuple[float, float] | None = None
+    sources: str = ""
 
     @property
     def difference(self) -> float | None:
@@ -134,6 +143,14 @@ class Table:
         spread = "" if found.spread is None else f" ({self.text(found.spread)})"
         return self.text(found.mean) + spread
 
+    def measured_text(self, cell: Cell) -> str:
+        """Return the measured mean of a cell, its spread in brackets, and its interval."""
+        return " ".join(filter(None, (self.estimate_text(cell.measured), self.interval_text(cell))))
+
+    def interval_text(self, cell: Cell) -> str:
+        """Return the interval of a cell in square brackets; empty if there is none."""
+        return "" if cell.interval is None else f"[{', '.join(map(self.text, cell.interval))}]"
+
     def difference_text(self, difference: float) -> str:
         """Return a difference as text with its sign; the sign is ± if the difference rounds to zero."""
         size = self.text(abs(difference))
@@ -167,14 +184,18 @@ def as_text(table: Table) -> str:
     for row in table.rows:
         for column, cell in zip(table.columns, row.cells, strict=True):
             if cell.measured is not None or cell.notes:
-                measured, published = map(table.estimate_text, (cell.measured, cell.published))
+                measured, published = table.measured_text(cell), table.estimate_text(cell.published)
                 difference, notes = _difference(table, cell), _notes(table, cell)
                 lines.append((row.title, column, measured, published, difference, notes))
-    widths = [max(map(len, entries)) for entries in zip(*lines, strict=True)]
-    shown = ("  ".join(map(str.ljust, entries, widths)).rstrip() for entries in lines)
     # Only the first sentence of the caption is printed. The others explain bold entries and special cases.
     numbers, _, _ = table.caption.partition(". ")
-    return "\n".join([f"{table.title}. {numbers.rstrip('.')}.", "", *shown, ""])
+    return "\n".join([f"{table.title}. {numbers.rstrip('.')}.", "", *aligned(lines), ""])
+
+
+def aligned(lines: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return lines of entries as text, with the entries of each column below each other."""
+    widths = [max(map(len, entries)) for entries in zip(*lines, strict=True)]
+    return ["  ".join(map(str.ljust, entries, widths)).rstrip() for entries in lines]
 
 
 def as_markdown(table: Table) -> str:
@@ -205,6 +226,8 @@ def _markdown_line(entries: list[str]) -> str:
 def _markdown_entry(table: Table, cell: Cell) -> str:
     measured = table.estimate_text(cell.measured)
     parts = [f"**{measured}**" if cell.best else measured]
+    if cell.interval is not None:
+        parts.append(escape_markdown(table.interval_text(cell)))
     if cell.published is not None:
         comparison = filter(None, (_published(table, cell), _difference(table, cell)))
         parts.append(f"paper {', '.join(comparison)}")
@@ -213,9 +236,9 @@ def _markdown_entry(table: Table, cell: Cell) -> str:
 
 
 def as_latex(table: Table) -> str:
-    """Return a table in LaTeX with up to four lines per domain; the LaTeX needs no package.
+    """Return a table in LaTeX with up to five lines per domain; the LaTeX needs no package.
 
-    The lines are measured, published, difference and notes. Lines without entries are omitted.
+    The lines are measured, interval, published, difference and notes. Lines without entries are omitted.
     """
     lines = [
         r"\begin{table}",
@@ -229,7 +252,12 @@ def as_latex(table: Table) -> str:
         lines.append(
             _latex_line(escape_latex(row.title), [_latex_entry(table, cell) for cell in row.cells])
         )
-        for label, part in (("paper", _published), ("difference", _difference), ("notes", _notes)):
+        for label, part in (
+            ("95 % interval", _interval),
+            ("paper", _published),
+            ("difference", _difference),
+            ("notes", _notes),
+        ):
             entries = [escape_latex(part(table, cell)) for cell in row.cells]
             if any(entries):
                 lines.append(_latex_line(rf"\quad {label}", entries))
@@ -254,6 +282,10 @@ def _latex_entry(table: Table, cell: Cell) -> str:
 
 def _published(table: Table, cell: Cell) -> str:
     return "" if cell.published is None else table.estimate_text(cell.published)
+
+
+def _interval(table: Table, cell: Cell) -> str:
+    return table.interval_text(cell)
 
 
 def _difference(table: Table, cell: Cell) -> str:
@@ -297,6 +329,8 @@ def _cell_fields(cell: Cell) -> Mapping[str, JsonValue]:
         "published_mean": published.mean if published else None,
         "published_spread": published.spread if published else None,
         "difference": cell.difference,
+        "interval_low": cell.interval[0] if cell.interval else None,
+        "interval_high": cell.interval[1] if cell.interval else None,
         "best": cell.best,
         "notes": "; ".join(cell.notes),
         "demos": setting.demos if setting else None,
@@ -304,4 +338,7 @@ def _cell_fields(cell: Cell) -> Mapping[str, JsonValue]:
         "learning_timeout": setting.learning_timeout if setting else None,
         "abstract_plans": setting.abstract_plans if setting else None,
         "planner": setting.planner if setting else None,
+        "preset": setting.preset if setting else None,
+        "cpu_time": setting.cpu_time if setting else None,
+        "sources": cell.sources,
     }

@@ -24,8 +24,15 @@ from needful.reports.figures.outcomes import (
     draw_survival,
 )
 from needful.reports.figures.paired_differences import draw_paired_differences
-from needful.reports.paper_tables import TABLES, fill_table
-from needful.reports.runs import RunGroup, group_runs, main_groups, summary_fault
+from needful.reports.paper_tables import TABLES, fill_tables
+from needful.reports.runs import (
+    RunGroup,
+    group_runs,
+    main_groups,
+    summary_fault,
+    with_preset,
+    without_preset,
+)
 from needful.reports.table import Table, as_csv, as_latex, as_markdown, escape_markdown
 from needful.storage.outputs import write_bytes, write_text
 from needful.sweeps.jobs import Job
@@ -124,11 +131,11 @@ def write_report(
     check_names("figure", figures, FIGURES)
     folder = Path(folder)
     groups = group_runs(results.results)
-    filled = [fill_table(name, groups) for name in tables]
+    filled = [table for name in tables for table in fill_tables(name, groups)]
     paths = [path for table in filled for path in _write_table(table, folder / "tables")]
     drawn = []
     for name in figures:
-        files = render_figure(name, groups)
+        files = render_figure(name, without_preset(groups))
         if files is not None:
             drawn.append(name)
             for ending, data in (("png", files.png), ("svg", files.svg)):
@@ -242,7 +249,8 @@ def _scope_lines(groups: Sequence[RunGroup]) -> list[str]:
         return ["There are no results yet.\n"]
     runs = sum(len(group.runs) for group in groups)
     tasks = sum(len(group.records) for group in groups)
-    omitted = len(groups) - len(main_groups(groups))
+    shown = (*main_groups(with_preset(groups)), *main_groups(without_preset(groups)))
+    omitted = len(groups) - len(set(map(id, shown)))
     lines = [
         f"{runs} runs, {tasks} tasks. `n = a × b` in a table means a seeds with b tasks each, fewer than "
         "in the paper. The number after a published one is the difference."

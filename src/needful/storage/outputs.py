@@ -115,7 +115,7 @@ RUN = FolderKind(
     "the folder of a run",
     marker_files={"records.jsonl": _kind("a file of records", rb'\{[^\n]*"config_hash"')},
     other_files=frozenset(
-        {"run.json", "summary.json", "demos.jsonl.gz", "plans.jsonl.gz", "report.html"}
+        {"run.json", "progress.json", "summary.json", "demos.jsonl.gz", "plans.jsonl.gz", "report.html"}
         | {"pictures/solved_task.png"}
         | {f"model/{name}" for name in MODEL.marker_files.keys() | MODEL.other_files}
     ),

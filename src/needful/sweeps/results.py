@@ -45,6 +45,11 @@ class JobResult:
     error: str | None = None
 
     @property
+    def sources(self) -> str:
+        """The digest of the code that produced the records; empty if unknown or if there are no records."""
+        return self.records[0].versions.get("sources", "") if self.records else ""
+
+    @property
     def error_line(self) -> str:
         """The last line of the traceback, which names the error."""
         lines = (self.error or "").strip().splitlines()

@@ -5,10 +5,13 @@ from __future__ import annotations
 import traceback
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from typing import Protocol
 
 from needful.envs.catalogue import make_environment
+from needful.errors import OutputExistsError
 from needful.evaluation.pipeline import run
+from needful.evaluation.sources import sources_digest, unused_parts
 from needful.sweeps.executors import Executor, JobFunction, Workers
 from needful.sweeps.jobs import Job, run_config
 from needful.sweeps.results import JobResult, Results, SweepFolder
@@ -19,6 +22,23 @@ MAX_TRIES = 2
 # The field `seconds` of a run's summary has several entries. These two are statistics of the planning time
 # per task; all others are durations of stages, such as learning.
 PER_TASK_SECONDS = frozenset({"planning_mean", "planning_p90"})
+
+
+class OlderResults(Enum):
+    """What a sweep does with results of its jobs that other code has computed."""
+
+    REFUSE = "refuse"
+    KEEP = "keep"
+    REPEAT = "repeat"
+
+
+def is_older(result: JobResult) -> bool:
+    """Return whether a result was computed by other code than the code that is running.
+
+    Results without records, such as errors, have no digest of their code and are not older.
+    """
+    unused = unused_parts(result.job.domain, invention=False, execution=False)
+    return bool(result.records) and result.sources != sources_digest(unused=unused)
 
 
 class SweepObserver(Protocol):
@@ -66,16 +86,28 @@ def sweep(
     retry_errors: bool = False,
     observer: SweepObserver | None = None,
     job_function: JobFunction = run_job,
+    older: OlderResults = OlderResults.REFUSE,
 ) -> Results:
     """Run the jobs that have no result file, and return all results of the folder.
 
     Each result is written when its job ends, so a killed sweep loses only the jobs that were running.
     With `retry_errors`, jobs whose result is an error run again. If the result file of a job cannot be
     read, the job does not run again, because another version of this program may have written the file.
+
+    If some of the jobs have results of other code, raise `OutputExistsError`, keep these results or run the
+    jobs again, according to `older`. Reports never average results of different code.
     """
     observer = observer or SilentObserver()
     jobs, earlier = list(dict.fromkeys(jobs)), folder.read()
     repeated = {result.job for result in earlier.results if retry_errors and result.error is not None}
+    wanted = set(jobs)
+    outdated = {result.job for result in earlier.results if result.job in wanted and is_older(result)}
+    if outdated and older is OlderResults.REFUSE:
+        raise OutputExistsError(
+            f"{folder.path} has results of other code for {len(outdated)} of {len(jobs)} jobs. Choose "
+            "another folder, keep these results (`--older keep`), or repeat their jobs (`--older repeat`)."
+        )
+    repeated |= outdated if older is OlderResults.REPEAT else set()
     to_do = [job for job in jobs if job in repeated or not folder.has(job)]
     observer.on_sweep_start(jobs, to_do, earlier)
     if to_do:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+from dataclasses import replace
 
 import imageio_ffmpeg
 import numpy as np
@@ -13,7 +14,7 @@ from PIL import Image, ImageSequence
 
 from envs.plan_following import follow
 from needful.abstraction import abstract
-from needful.core.plans import Outcome, PlanningResult, necessary_atoms
+from needful.core.plans import Draw, Failure, Outcome, PlanningResult, necessary_atoms
 from needful.core.tasks import Task
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment, Split
@@ -29,7 +30,7 @@ from needful.envs.drawing.film import (
     film_plan,
     import_ffmpeg,
 )
-from needful.envs.drawing.pictures import Caption
+from needful.envs.drawing.pictures import Caption, draw_film_strip, make_captions
 from needful.errors import InvalidInputError
 
 COLOURS = ((220, 30, 30), (30, 160, 40), (40, 60, 210))
@@ -111,6 +112,48 @@ def test_a_film_of_a_plan_stops_at_each_state_and_moves_between_them() -> None:
     moving = [film.pictures[number] for number in range(stops[0] + 1, stops[1])]
     assert len({picture.tobytes() for picture in moving}) == len(moving) == MOTION_FRAMES - 1
     assert as_gif(film) == as_gif(film_plan(env, result, task.goal))
+
+
+def missed_grasp() -> tuple[Environment, Task, PlanningResult]:
+    """Return a plan whose last step failed: it could not start once, and missed its effect twice."""
+    env, task, result = one_dot_plan()
+    before, (grasped,) = result.states[1], tuple(task.goal)
+    robot, dot = grasped.objects
+    landed = [before.replace({dot: {"x": before.get(robot, "x") + shift}}) for shift in (1.0, 3.0)]
+    draws = (
+        Draw((0.0, 0.0), Outcome.NOT_INITIABLE),
+        *(Draw((0.5, 0.5), Outcome.SUBGOAL_MISSED, (grasped,), state=state) for state in landed),
+    )
+    failure = Failure(1, result.abstract_plan[1], Outcome.SAMPLER_EXHAUSTED, (grasped,), "Missed.", draws)
+    failed = replace(result, outcome=failure.outcome, states=result.states[:2], failure=failure)
+    return env, task, failed
+
+
+def test_a_film_of_a_failure_shows_all_tries_and_ends_with_the_best_one() -> None:
+    env, task, result = missed_grasp()
+    film = film_plan(env, result, task.goal)
+    stops = [number for number, duration in enumerate(film.milliseconds) if duration > MOTION_MILLISECONDS]
+    assert [film.milliseconds[number] for number in stops] == [1200, 1200, 3000, 3000]
+    before, tries = (np.asarray(film.pictures[number]).astype(int) for number in stops[1:3])
+    assert before.shape == tries.shape
+    orange = list(bytes.fromhex(palette.ORANGE[1:]))
+    count_before, count_tries = ((np.abs(one - orange).max(axis=2) < 30).sum() for one in (before, tries))
+    assert count_tries > count_before + 100
+    shown = result.with_missed_step()
+    assert (len(shown.states), shown.actions[-1].parameters) == (3, (0.5, 0.5))
+    assert shown.states[2] is result.failure.draws[1].state  # type: ignore[union-attr]
+
+
+def test_a_strip_of_a_failure_shows_the_tries_where_the_step_started() -> None:
+    env, task, result = missed_grasp()
+    shown = result.with_missed_step()
+    captions = make_captions(shown.steps, shown.expected_atoms(task.goal), shown.states)
+    assert result.failure is not None
+    strips = [
+        draw_film_strip(env, shown.states, captions, task.goal, draws)
+        for draws in ((), result.failure.draws)
+    ]
+    assert strips[0] != strips[1]
 
 
 def test_an_atom_that_does_not_hold_yet_is_not_missing() -> None:

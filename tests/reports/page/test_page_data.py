@@ -205,7 +205,7 @@ def test_runs_without_plans_operators_or_evidence(lamps: RecordedRun) -> None:
     assert run["model"]["operators"][0]["seen"] == []
     (run,) = page_data([replace(lamps, model=None)], find)["runs"]
     assert run["model"] is None
-    (run,) = page_data([replace(lamps, records=(), plans={})], find)["runs"]
+    (run,) = page_data([replace(lamps, records=(), plans={}, description=None)], find)["runs"]
     assert (run["tasks"], run["notes"], run["versions"]) == ([], [], {})
 
 

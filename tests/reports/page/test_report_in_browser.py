@@ -201,7 +201,8 @@ def test_the_summary(browser: Browser, pages: Pages) -> None:
     assert texts(browser, "#subtitle") == ["necessary from 6 demonstrations, seed 0"]
     assert texts(browser, ".tile strong")[:2] == ["100 %", "4"]
     assert texts(browser, "#sections a") == [
-        *("Summary", "Tasks", "Operators", "Doubts", "Times", "Hill climb")
+        *("Summary", "Tasks", "Operators", "Doubts", "Times", "Hill climb"),
+        "How this run was made",
     ]
     assert "No task failed." in texts(browser, "#summary p")
     assert browser.run("document.querySelectorAll('#times .chart .dot').length") == 50
@@ -472,8 +473,9 @@ def test_a_timeout_in_search_is_explained(browser: Browser, pages: Pages) -> Non
 
 def test_runs_are_compared_and_each_can_be_looked_at(browser: Browser, pages: Pages) -> None:
     open_page(browser, pages["compared"])
-    assert texts(browser, "#comparison tbody th") == ["necessary", "gnn-shooting", "loft"]
-    assert [row.split("/")[0][-1] for row in texts(browser, "#comparison tbody tr")] == ["2", "2", "0"]
+    groups = "[aria-label='Groups of runs side by side'] tbody"
+    assert texts(browser, f"{groups} th") == ["necessary", "gnn-shooting", "loft"]
+    assert [row.split("/")[0][-1] for row in texts(browser, f"{groups} tr")] == ["2", "2", "0"]
     assert browser.run("document.querySelectorAll('#comparison .chart .curve:not(.swatch *)').length") == 3
     assert "learning ran out of time" in texts(browser, ".columns")[0]
     assert texts(browser, "#comparison .matrix .chip") == ["0", "1", "2", "3"] * 3
@@ -486,16 +488,23 @@ def test_runs_are_compared_and_each_can_be_looked_at(browser: Browser, pages: Pa
     scrub(browser, 2)
     assert len(texts(browser, ".judged .is-true")) == 2
     click(browser, "#comparison .matrix .chip", 9)
-    assert texts(browser, "#sections a") == ["Comparison", "Summary", "Operators"]
+    assert texts(browser, "#sections a") == ["Comparison", "Summary", "Operators", "How this run was made"]
     assert "Learning ran out of time" in texts(browser, ".notice")[0]
     assert browser.messages == []
 
 
 def test_runs_differ_on_tasks_that_all_of_them_tried(browser: Browser, pages: Pages) -> None:
     open_page(browser, pages["compared"])
-    assert "The runs differ on 2 of 4 tasks that every run tried: 0, 2." in texts(browser, "#comparison p")
+    claims = texts(browser, "#comparison .claims li")
+    expected = "necessary solved 1 and loft solved 0 of 2 tasks that both tried."  # two tasks appear twice
+    assert [claim.startswith(expected) for claim in claims] == [False, True, False]
+    pairs = "[aria-label='Pairs of groups on the same tasks'] tbody"
+    assert texts(browser, f"{pairs} tr:nth-child(2) button") == ["0"]
+    click(browser, f"{pairs} tr:nth-child(2) button")
+    assert texts(browser, ".task h3") == ["Task 0 solved"]
+    # Two runs with the same settings and seed are one group: there is nothing to compare.
     open_page(browser, pages["fewer"])
-    assert "The runs do not differ on the 2 tasks that every run tried." in texts(browser, "#comparison p")
+    assert texts(browser, "#comparison .claims li") == []
 
 
 def test_names_of_runs_are_not_broken_on_a_phone(browser: Browser, pages: Pages) -> None:

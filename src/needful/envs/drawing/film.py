@@ -19,7 +19,7 @@ import numpy as np
 
 from needful.abstraction import abstract
 from needful.core.atoms import AbstractState, Predicate
-from needful.core.plans import PlanningResult
+from needful.core.plans import Draw, PlanningResult
 from needful.core.state import State
 from needful.envs.contract import Environment
 from needful.envs.drawing import palette
@@ -61,6 +61,7 @@ CROP_MARGIN = 0.08
 MOTION_FRAMES, MOTION_MILLISECONDS = 12, 50  # per step
 STATE_MILLISECONDS = 1_200
 LAST_FRAME_MILLISECONDS = 3_000
+TRIES_MILLISECONDS = 3_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,8 @@ def film_plan(env: Environment, result: PlanningResult, goal: AbstractState) -> 
     """Return a film of a planning result.
 
     If the domain is `Filmable`, its own method makes the film. Otherwise the film has one frame per state,
-    and frames that show the motion between two states.
+    and frames that show the motion between two states. If a step failed, a frame shows all its tries, and
+    the film ends with the best one.
     """
     if isinstance(env, Filmable):
         return env.film(result, goal)
@@ -94,6 +96,9 @@ def film_plan(env: Environment, result: PlanningResult, goal: AbstractState) -> 
         raise InvalidInputError("A film of a plan needs at least one state.")
     from needful.envs.drawing.tweening import Tween
 
+    draws = () if result.failure is None else result.failure.draws
+    started = len(result.states) - 1  # the state in which the failed step started, if one failed
+    result = result.with_missed_step()
     captions = PlanCaptions(result, goal, env.vocabulary.predicates)
     painter = _Painter(env, goal)
     frames: list[tuple[Image, Caption, int]] = []
@@ -103,12 +108,24 @@ def film_plan(env: Environment, result: PlanningResult, goal: AbstractState) -> 
         tween = Tween(before, after)
         if index:
             moving = captions.moving(index, result.states[index - 1])
-            shares = (_eased(number / MOTION_FRAMES) for number in range(1, MOTION_FRAMES))
-            frames += [(painter.paint(tween, share), moving, MOTION_MILLISECONDS) for share in shares]
+            trace = _trace(env, result, index)
+            frames += [(picture, moving, MOTION_MILLISECONDS) for picture in painter.motion(tween, trace)]
         frames.append((painter.paint(tween, 1.0), captions.still(index, state), STATE_MILLISECONDS))
+        if draws and index == started:
+            tried = painter.record(state, draws)
+            tries = painter.paint(Tween(tried, tried), 1.0)
+            frames.append((tries, captions.tries(index, state, len(draws)), TRIES_MILLISECONDS))
         before = after
     pictures, texts, milliseconds = zip(*frames, strict=True)
     return Film(add_captions(_cropped(pictures), texts), (*milliseconds[:-1], LAST_FRAME_MILLISECONDS))
+
+
+def _trace(env: Environment, result: PlanningResult, step: int) -> list[State]:
+    """Return about `MOTION_FRAMES` states during a step, if the domain has them; the first step is 1."""
+    if step > len(result.actions):
+        return []
+    states = list(env.trace(result.states[step - 1], result.actions[step - 1]))[:-1]
+    return states[:: -(-len(states) // MOTION_FRAMES) or 1]
 
 
 class PlanCaptions:
@@ -132,6 +149,13 @@ class PlanCaptions:
         """Return the caption in the state after a step; 0 is the start."""
         caption = make_caption(self._titles[step], self._subgoals[step], state)
         return replace(caption, added=self._added[step], unpredicted=self._changes[step])
+
+    def tries(self, step: int, state: State, count: int) -> Caption:
+        """Return the caption of a picture with the tries of the step that failed after `step` steps."""
+        tries = "1 try" if count == 1 else f"{count} tries"
+        return make_caption(
+            f"{self._titles[step + 1]}: {tries}", self._subgoals[step + 1], state, moving=True
+        )
 
 
 def as_gif(film: Film) -> bytes:
@@ -267,15 +291,28 @@ class _Painter:
         self._inches = (scale * width, scale * height)
         self._pixels = [round(length * DOTS_PER_INCH) for length in self._inches]
 
-    def record(self, state: State) -> tuple[Mark, ...]:
-        """Draw a state and return the drawn items."""
+    def record(self, state: State, draws: Sequence[Draw] = ()) -> tuple[Mark, ...]:
+        """Draw a state, and over it the tries of a failed step; return the drawn items."""
         from matplotlib.figure import Figure
 
+        from needful.envs.drawing.tries import draw_tries
         from needful.envs.drawing.tweening import record_marks
 
         figure = Figure(figsize=self._inches, dpi=DOTS_PER_INCH, facecolor=palette.WHITE)
-        self._env.draw(state, figure.add_axes((0.0, 0.0, 1.0, 1.0)), self._goal)
+        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+        self._env.draw(state, axes, self._goal)
+        if draws:
+            draw_tries(self._env, axes, state, draws, self._goal)
         return record_marks(figure)
+
+    def motion(self, tween: Tween, trace: Sequence[State]) -> list[Image]:
+        """Return pictures of the states of a trace; if it is empty, pictures between two states."""
+        from needful.envs.drawing.tweening import Tween
+
+        if trace:
+            recorded = [self.record(state) for state in trace]
+            return [self.paint(Tween(marks, marks), 1.0) for marks in recorded]
+        return [self.paint(tween, _eased(number / MOTION_FRAMES)) for number in range(1, MOTION_FRAMES)]
 
     def paint(self, tween: Tween, share: float) -> Image:
         """Return the picture between two states; `share` is from 0 to 1."""

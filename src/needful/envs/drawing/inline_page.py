@@ -14,18 +14,20 @@ from importlib.resources import files
 PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 
-def fill_page(template: str, style: str, script: str, data: object, texts: Mapping[str, str]) -> str:
+def fill_page(
+    template: str, style: str, script: str, data: object, texts: Mapping[str, str], connects: bool = False
+) -> str:
     """Return an HTML page: the template with its placeholders, such as {{style}}, filled in.
 
     The placeholders {{style}}, {{script}} and {{data}} (as JSON) stand for these arguments. Each key of
     `texts` is a placeholder for its value, which is escaped. {{policy}} stands for a content security
-    policy that allows only this script, this style and images in data URLs. Equal arguments give equal
-    pages.
+    policy that allows only this script, this style and images in data URLs; with `connects`, the script may
+    also send requests to the server of the page. Equal arguments give equal pages.
     """
     policy = (
         f"default-src 'none'; script-src {_policy_hash(script)}; style-src {_policy_hash(style)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
-    )
+    ) + ("; connect-src 'self'" if connects else "")
     values = {
         "policy": policy,
         "style": style,

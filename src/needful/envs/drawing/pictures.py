@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.controllers import GroundController
 from needful.core.operators import GroundOperator
+from needful.core.plans import Draw
 from needful.core.state import State
 from needful.envs.contract import Environment
 from needful.envs.drawing import palette
@@ -179,10 +180,31 @@ def draw_state(env: Environment, state: State, goal: AbstractState) -> bytes:
 
 
 def draw_film_strip(
-    env: Environment, states: Sequence[State], captions: Sequence[Caption], goal: AbstractState
+    env: Environment,
+    states: Sequence[State],
+    captions: Sequence[Caption],
+    goal: AbstractState,
+    draws: Sequence[Draw] = (),
 ) -> bytes:
-    """Return a PNG picture with pictures of all states, in rows; each has its caption above it."""
+    """Return the figure of `film_strip` as a PNG file."""
+    return as_png(film_strip(env, states, captions, goal, draws))
+
+
+def film_strip(
+    env: Environment,
+    states: Sequence[State],
+    captions: Sequence[Caption],
+    goal: AbstractState,
+    draws: Sequence[Draw] = (),
+) -> Figure:
+    """Return a figure with pictures of all states, in rows; each has its caption above it.
+
+    `draws` are the tries of a failed step. They are drawn over the last state but one, in which the step
+    started, or over the last state if no try ran.
+    """
     from matplotlib.figure import Figure
+
+    from needful.envs.drawing.tries import draw_tries
 
     check_captions(states, captions)
     width, height = env.picture_size
@@ -197,13 +219,17 @@ def draw_film_strip(
     heights = [picture + 3 * MARGIN + LINE_HEIGHT * max(len(lines) for _, lines in row) for row in rows]
     figure = Figure(figsize=(STRIP_WIDTH, sum(heights)), dpi=DOTS_PER_INCH, facecolor=palette.BACKGROUND)
     bottom = sum(heights)
+    started = states[-2] if any(draw.state is not None for draw in draws) else states[-1]
     for row, high in zip(rows, heights, strict=True):
         bottom -= high
         for column, (state, lines) in enumerate(row):
             left = column * panel
             draw_panel(figure, (left, bottom, panel, high), lines)
-            env.draw(state, add_axes(figure, (left + MARGIN, bottom + MARGIN, inside, picture)), goal)
-    return as_png(figure)
+            axes = add_axes(figure, (left + MARGIN, bottom + MARGIN, inside, picture))
+            env.draw(state, axes, goal)
+            if draws and state is started:
+                draw_tries(env, axes, state, draws, goal)
+    return figure
 
 
 def draw_panel(figure: Figure, bounds: Bounds, lines: Sequence[Line]) -> None:

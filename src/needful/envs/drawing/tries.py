@@ -4,17 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from needful.core.atoms import AbstractState
 from needful.core.controllers import Parameters
 from needful.core.plans import Draw, Outcome
+from needful.core.state import State
+from needful.envs.contract import Environment
+from needful.envs.drawing import palette
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # More reasons than this would need more colours than can be told apart.
 MAX_GROUPS = 6
 OTHER = "other reasons"
 DIGITS = 4
+# The colours of the reasons in films and pictures.
+TONES = (palette.ORANGE, palette.PURPLE, palette.GOLD, palette.BLUE, palette.GREEN, palette.GREY)
+# How many tries of a failed step are drawn, and how many letters a reason may have in a picture.
+MAX_DRAWN_TRIES = 20
+MAX_LETTERS = 60
+DOTS_PER_INCH = 100  # of the pictures that are compared
 
 
 def group_draws(draws: Sequence[Draw]) -> tuple[list[int], list[str]]:
@@ -61,3 +74,58 @@ def draws_data(
 
 def _rounded(values: Sequence[float]) -> list[float]:
     return [float(f"{value:.{DIGITS}g}") for value in values]
+
+
+def draw_tries(
+    env: Environment, axes: Axes, before: State, draws: Sequence[Draw], goal: AbstractState
+) -> None:
+    """Draw over a picture of the state `before` what each try of the failed step moved, and the reasons.
+
+    What moved is outlined in the colour of the reason. Draws with which the controller could not start are
+    only counted.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+    from matplotlib.transforms import BboxTransformTo, TransformedBbox
+
+    from needful.envs.drawing.tweening import Mark, record_marks
+
+    whole = cast("Figure", axes.figure)
+    # Axes with equal scales may be smaller than their place in the figure; the pictures fill the place.
+    place = axes.get_position(original=True)
+    to_place = BboxTransformTo(TransformedBbox(place, whole.transFigure))
+    width, height = whole.get_size_inches() * np.array(place.size)
+
+    def marks(state: State) -> tuple[Mark, ...]:
+        figure = Figure(figsize=(width, height), dpi=DOTS_PER_INCH)
+        env.draw(state, figure.add_axes((0.0, 0.0, 1.0, 1.0)), goal)
+        return record_marks(figure)
+
+    groups, reasons = group_draws(draws)
+    still = {mark.identity for mark in marks(before)}
+    tries = [
+        (group, draw.state) for group, draw in zip(groups, draws, strict=True) if draw.state is not None
+    ]
+    scale = np.array((width, height)) * DOTS_PER_INCH
+    for group, state in tries[:MAX_DRAWN_TRIES]:
+        for mark in marks(state):
+            if mark.content[0] == "path" and mark.identity not in still:
+                path, colour = Path(mark.points / scale, mark.content[1]), TONES[group]
+                outline = PathPatch(path, transform=to_place, edgecolor=colour, zorder=50)
+                outline.set_facecolor((colour, 0.12) if mark.face is not None else "none")
+                axes.add_artist(outline)
+    for line, reason in enumerate(reasons):
+        text = f"{groups.count(line)} × {reason}"
+        axes.text(
+            0.01,
+            0.99 - line * 0.13 / height,
+            text if len(text) <= MAX_LETTERS else f"{text[:MAX_LETTERS]}…",
+            color=TONES[line],
+            fontsize=7,
+            fontweight="bold",
+            va="top",
+            transform=to_place,
+            zorder=51,
+            parse_math=False,
+        )

@@ -63,6 +63,15 @@ class Box:
             a, b = along * self.half_width, across * self.half_height
             yield self.x + self.cos * a - self.sin * b, self.y + self.sin * a + self.cos * b
 
+    def contains(self, other: Box) -> bool:
+        """Return whether another rectangle lies in this one."""
+        offsets = ((x - self.x, y - self.y) for x, y in other.corners())
+        return all(
+            abs(dx * self.cos + dy * self.sin) <= self.half_width
+            and abs(dy * self.cos - dx * self.sin) <= self.half_height
+            for dx, dy in offsets
+        )
+
 
 Shape: TypeAlias = Disc | Box
 
@@ -137,9 +146,7 @@ class Robot:
         """Return the base, the gripper and the arm, each with its layer."""
         cos, sin = math.cos(pose.theta), math.sin(pose.theta)
         reach, width = pose.arm, self.gripper_width / 2
-        gripper = Box(
-            pose.x + cos * reach, pose.y + sin * reach, cos, sin, width, self.gripper_height / 2
-        )
+        gripper = Box(pose.x + cos * reach, pose.y + sin * reach, cos, sin, width, self.gripper_height / 2)
         middle = reach / 2
         arm = Box(pose.x + cos * middle, pose.y + sin * middle, cos, sin, middle, width / 2)
         return (Disc(pose.x, pose.y, self.base_radius), ALL), (gripper, SURFACE), (arm, SURFACE)
@@ -192,7 +199,7 @@ class Scene:
         return replace(self, bodies=tuple(body for body in self.bodies if body.obj not in gone))
 
     def at(self, pose: Pose, vacuum: bool) -> Scene:
-        """Return the scene after the robot moved to a pose, with the bodies it holds, and set its vacuum."""
+        """Return the scene after the robot moved to a pose with the bodies it holds and set its vacuum."""
         carried = {id(body) for body in self.held()}
         bodies = tuple(
             replace(body, shape=carry(body.shape, self.pose, pose)) if id(body) in carried else body

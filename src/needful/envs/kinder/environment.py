@@ -91,17 +91,33 @@ class Skill:
     low: Parameters = ()
     high: Parameters = ()
 
-    def controller(self, room: Room) -> Controller:
-        """Return the controller; it can start if there is a motion, or if objects are in the way."""
-        return Controller(self.name, self.types, self.low, self.high, _MotionExists(self.plan_motion, room))
 
+class SkillMotion:
+    """Plans the motions of a skill in a room; as an initiation test, returns whether there is a motion.
 
-@dataclass(frozen=True, slots=True)
-class _MotionExists:
-    plan_motion: PlanMotion
-    room: Room
+    The last result is stored, because a motion is planned to test a skill and again to execute it.
+    """
+
+    def __init__(self, skill: Skill, room: Room) -> None:
+        self._skill, self._room = skill, room
+        self._last: tuple[State, Sequence[Object], Parameters, Waypoints | EnvironmentFailure] | None = None
+
+    def plan(self, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
+        """Return the waypoints of the skill; raise `EnvironmentFailure` if there is no motion."""
+        last = self._last
+        if last is None or last[0] is not state or last[1:3] != (objects, parameters):
+            result: Waypoints | EnvironmentFailure
+            try:
+                result = self._skill.plan_motion(self._room, state, objects, parameters)
+            except EnvironmentFailure as failure:
+                result = failure
+            self._last = last = (state, objects, parameters, result)
+        if isinstance(last[3], EnvironmentFailure):
+            raise EnvironmentFailure(last[3].reason, last[3].offending)
+        return last[3]
 
     def __call__(self, state: State, objects: Sequence[Object], parameters: Parameters) -> bool:
+        """Return whether there is a motion, or objects are in its way."""
         return self.rejection_reason(state, objects, parameters) is None
 
     def rejection_reason(
@@ -109,7 +125,7 @@ class _MotionExists:
     ) -> str | None:
         """Return why there is no motion; None if there is one, or if objects are in its way."""
         try:
-            self.plan_motion(self.room, state, objects, parameters)
+            self.plan(state, objects, parameters)
         except EnvironmentFailure as failure:
             return None if failure.offending else failure.reason
         return None
@@ -158,9 +174,12 @@ class KinderEnvironment(Environment):
         simulator = self._simulator(size)
         self._kinder_types = {kind.name: kind for kind in simulator.type_features}
         self.room = _room(simulator)
-        controllers = tuple(skill.controller(self.room) for skill in self.skills)
+        self._motions = {skill.name: SkillMotion(skill, self.room) for skill in self.skills}
+        controllers = tuple(
+            Controller(skill.name, skill.types, skill.low, skill.high, self._motions[skill.name])
+            for skill in self.skills
+        )
         self.vocabulary = Vocabulary(self.types, self.predicates, controllers)
-        self._plans: Mapping[str, PlanMotion] = {skill.name: skill.plan_motion for skill in self.skills}
         low_x, low_y, high_x, high_y = self.room.bounds
         self.picture_size = (5.0, 5.0 * (high_y - low_y) / (high_x - low_x))
 
@@ -204,7 +223,7 @@ class KinderEnvironment(Environment):
         return [step for step, _ in self._low_level(state, action)]
 
     def confirms(self, task: Task, actions: Sequence[GroundController]) -> bool:
-        """Replay the low-level actions of a plan in the Gymnasium environment until it reports `terminated`.
+        """Replay the low-level actions of a plan in the Gymnasium environment; return if it terminates.
 
         The replay starts with `reset(seed)`, or in the initial state if the task is not one of KinDER's.
         """
@@ -216,7 +235,10 @@ class KinderEnvironment(Environment):
             environment.reset(options={"init_state": self._to_kinder(task.initial_state)})
         state = task.initial_state
         for action in actions:
-            log = self.low_level_actions(state, action)
+            try:
+                log = self.low_level_actions(state, action)
+            except EnvironmentFailure:
+                return False
             for low_level in log:
                 observation, _, terminated, _, _ = environment.step(low_level)
                 if terminated:
@@ -266,8 +288,7 @@ class KinderEnvironment(Environment):
         return _rounded(state, changes | dict(_positions(state, scene, moved))), count
 
     def _waypoints(self, state: State, action: GroundController) -> Waypoints:
-        plan_motion = self._plans[action.controller.name]
-        return plan_motion(self.room, state, action.objects, action.parameters)
+        return self._motions[action.controller.name].plan(state, action.objects, action.parameters)
 
     def _low_level(self, state: State, action: GroundController) -> Iterator[tuple[np.ndarray, Pose]]:
         """Yield the low-level actions of a skill, each with the pose of the robot after it."""
@@ -301,7 +322,9 @@ class KinderEnvironment(Environment):
 
     def _to_kinder(self, state: State) -> ObjectCentricState:
         data = {
-            KinderObject(obj.name, self._kinder_types[obj.type.name]): np.array(state[obj], dtype=np.float32)
+            KinderObject(obj.name, self._kinder_types[obj.type.name]): np.array(
+                state[obj], dtype=np.float32
+            )
             for obj in state
         }
         return ObjectCentricState(data, self._simulator(self.size).type_features)
@@ -320,15 +343,13 @@ def _collision(action: GroundController, hit: Sequence[Body]) -> EnvironmentFail
     return EnvironmentFailure(f"{action} collides with {names}.", offending)
 
 
-def _positions(
-    state: State, scene: Scene, moved: Set[Object]
-) -> Iterator[tuple[Object, dict[str, float]]]:
+def _positions(state: State, scene: Scene, moved: Set[Object]) -> Iterator[tuple[Object, dict[str, float]]]:
     """Yield the new features of the robot and of the objects that it moved."""
     pose = scene.pose
     features = {"x": pose.x, "y": pose.y, "theta": _wrapped(pose.theta), "arm_joint": pose.arm}
     yield state.of_type(ROBOT)[0], features | {"vacuum": float(scene.vacuum)}
     for body in scene.bodies:
-        if body.obj in moved:
+        if body.obj is not None and body.obj in moved:
             shape = body.shape
             if isinstance(shape, Box):  # its position is that of a corner
                 x, y = next(shape.corners())
@@ -357,9 +378,7 @@ def _room(simulator: Any) -> Room:
     bodies = tuple(
         body
         for obj, values in sorted(constants.data.items(), key=lambda item: item[0].name)
-        for body in object_bodies(
-            obj.name, dict(zip(features[obj.type], map(float, values), strict=True))
-        )
+        for body in object_bodies(obj.name, dict(zip(features[obj.type], map(float, values), strict=True)))
     )
     config, high = simulator.config, simulator.action_space.high
     limits = StepLimits(move=float(high[0]), turn=float(high[2]), extend=float(high[3]))

@@ -1,4 +1,4 @@
-"""Motions of the robot of KinDER's kinematic 2D environments: waypoints, low-level actions, paths on a grid.
+"""Motions of the robot of KinDER's kinematic 2D environments: waypoints, low-level actions and paths.
 
 A skill of such an environment is a sequence of waypoints. All motions are straight lines between waypoints,
 so the low-level actions are known before the skill runs.
@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from needful.envs.kinder.bodies import ALL, Body, Box, Pose, Scene, may_collide
+from needful.envs.kinder.bodies import ALL, Body, Disc, Pose, Scene, Shape, may_collide
 
 # The clearance that planned motions keep; the simulator itself rounds positions to about 1e-7.
 CLEARANCE = 1e-3
@@ -112,8 +112,8 @@ def find_path(
 ) -> Waypoints | None:
     """Return a collision-free motion with retracted arm and empty hand; None if none is found.
 
-    The straight way is tried first, then a path on a grid within `bounds` (low x, low y, high x, high y).
-    On the grid, the robot counts as a disc that covers it in any direction.
+    The straight way is tried first, then paths on a grid within `bounds` (low x, low y, high x, high y). On
+    such a path, the robot first turns to a direction, and keeps it until it is at its goal.
     """
     arm = scene.robot.base_radius
     retracted = Waypoint(replace(scene.pose, arm=arm))
@@ -121,16 +121,13 @@ def find_path(
     straight = (retracted, Waypoint(goal))
     if first_collision(scene, straight, limits) is None:
         return straight
-    radius = scene.robot.retracted_radius + CLEARANCE
-    points = _grid_path(scene, (scene.pose.x, scene.pose.y), (goal.x, goal.y), radius, bounds)
-    if points is None:
-        return None
-    # Turn at the start, then drive along the path.
-    turned = replace(goal, x=scene.pose.x, y=scene.pose.y)
-    for first in (Waypoint(turned), retracted):
-        theta = first.pose.theta
-        driven = [Waypoint(Pose(x, y, theta, arm)) for x, y in points]
-        path = (retracted, first, *driven, Waypoint(goal))
+    for theta in dict.fromkeys((goal.theta, scene.pose.theta, 0.0)):
+        start = replace(retracted.pose, theta=theta)
+        points = _grid_path(scene, start, replace(goal, theta=theta), bounds)
+        if points is None:
+            continue
+        driven = [Waypoint(replace(start, x=x, y=y)) for x, y in points]
+        path = (retracted, Waypoint(start), *driven, Waypoint(replace(goal, theta=theta)), Waypoint(goal))
         if first_collision(scene, path, limits) is None:
             return _shortened(scene, path, limits)
     return None
@@ -151,34 +148,69 @@ def _shortened(scene: Scene, path: Waypoints, limits: StepLimits) -> Waypoints:
 
 
 def _grid_path(
-    scene: Scene,
-    start: tuple[float, float],
-    goal: tuple[float, float],
-    radius: float,
-    bounds: tuple[float, float, float, float],
+    scene: Scene, start: Pose, goal: Pose, bounds: tuple[float, float, float, float]
 ) -> list[tuple[float, float]] | None:
-    """Return the points of a shortest path on the grid between the points next to start and goal (A*)."""
-    low_x, low_y, high_x, high_y = bounds
-    xs, ys = np.arange(low_x, high_x, GRID), np.arange(low_y, high_y, GRID)
+    """Return the points of a shortest path on the grid between the points next to start and goal (A*).
+
+    The robot keeps the direction of `start`. The grid has additional lines close to all bodies, so that
+    it has points in narrow passages.
+    """
+    origin = replace(start, x=0.0, y=0.0)
+    parts = scene.robot.parts(origin)
+    solid = [body for body in scene.bodies if may_collide(ALL, body.layer)]
+    xs, ys = (_grid_lines(solid, axis, bounds, scene.robot.base_radius) for axis in (0, 1))
     free = np.ones((len(xs), len(ys)), dtype=bool)
-    for body in scene.bodies:
-        if may_collide(ALL, body.layer):
-            free &= _distance(body, xs, ys) >= radius
-    source, target = (_nearest_free(free, xs, ys, point) for point in (start, goal))
+    for body in solid:
+        for shape, layer in parts:
+            if may_collide(layer, body.layer):
+                free &= ~_overlap_on_grid(shape, body.shape, xs, ys)
+    source, target = (_nearest_free(free, xs, ys, (pose.x, pose.y)) for pose in (start, goal))
     if source is None or target is None:
         return None
-    cells = _search(free, source, target)
+    cells = _search(free, xs.tolist(), ys.tolist(), source, target)
     return None if cells is None else [(float(xs[i]), float(ys[j])) for i, j in cells]
 
 
-def _distance(body: Body, xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
-    shape = body.shape
-    dx, dy = xs[:, None] - shape.x, ys[None, :] - shape.y
-    if not isinstance(shape, Box):
-        return np.asarray(np.hypot(dx, dy) - shape.radius)
-    along = np.maximum(0.0, np.abs(dx * shape.cos + dy * shape.sin) - shape.half_width)
-    across = np.maximum(0.0, np.abs(dy * shape.cos - dx * shape.sin) - shape.half_height)
-    return np.asarray(np.hypot(along, across))
+def _grid_lines(
+    bodies: Sequence[Body], axis: int, bounds: tuple[float, float, float, float], radius: float
+) -> np.ndarray:
+    low, high = bounds[axis], bounds[2 + axis]
+    near = radius + 1.5 * CLEARANCE
+    edges = [edge for body in bodies for edge in _extent(body.shape, axis)]
+    lines = [*np.arange(low, high, GRID), *(edge + side * near for edge in edges for side in (-1, 1))]
+    return np.unique([line for line in lines if low < line < high])
+
+
+def _extent(shape: Shape, axis: int) -> tuple[float, float]:
+    if isinstance(shape, Disc):
+        centre = (shape.x, shape.y)[axis]
+        return centre - shape.radius, centre + shape.radius
+    values = [corner[axis] for corner in shape.corners()]
+    return min(values), max(values)
+
+
+def _overlap_on_grid(part: Shape, body: Shape, xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
+    """Return whether a part of the robot overlaps a body, for all base positions on the grid."""
+    dx, dy = xs[:, None] + part.x - body.x, ys[None, :] + part.y - body.y
+    if isinstance(part, Disc):
+        if isinstance(body, Disc):
+            return np.asarray(np.hypot(dx, dy) < part.radius + body.radius + CLEARANCE)
+        along = np.maximum(0.0, np.abs(dx * body.cos + dy * body.sin) - body.half_width)
+        across = np.maximum(0.0, np.abs(dy * body.cos - dx * body.sin) - body.half_height)
+        return np.asarray(np.hypot(along, across) < part.radius + CLEARANCE)
+    if isinstance(body, Disc):
+        along = np.maximum(0.0, np.abs(dx * part.cos + dy * part.sin) - part.half_width)
+        across = np.maximum(0.0, np.abs(dy * part.cos - dx * part.sin) - part.half_height)
+        return np.asarray(np.hypot(along, across) < body.radius + CLEARANCE)
+    apart = np.zeros((len(xs), len(ys)), dtype=bool)
+    for first, second in ((part, body), (body, part)):
+        parallel = abs(first.cos * second.cos + first.sin * second.sin)
+        across_share = abs(first.cos * second.sin - first.sin * second.cos)
+        along_reach = first.half_width + second.half_width * parallel + second.half_height * across_share
+        across_reach = first.half_height + second.half_width * across_share + second.half_height * parallel
+        apart |= np.abs(dx * first.cos + dy * first.sin) >= along_reach + CLEARANCE
+        apart |= np.abs(dy * first.cos - dx * first.sin) >= across_reach + CLEARANCE
+    return ~apart
 
 
 def _nearest_free(
@@ -192,36 +224,40 @@ def _nearest_free(
 
 
 def _search(
-    free: np.ndarray, source: tuple[int, int], target: tuple[int, int]
+    free: np.ndarray,
+    xs: Sequence[float],
+    ys: Sequence[float],
+    source: tuple[int, int],
+    target: tuple[int, int],
 ) -> Sequence[tuple[int, int]] | None:
-    """A* with eight neighbours per cell."""
+    """A* with eight neighbours per point; the heuristic is the straight distance."""
 
-    def estimate(cell: tuple[int, int]) -> float:
-        dx, dy = abs(cell[0] - target[0]), abs(cell[1] - target[1])
-        return max(dx, dy) + (math.sqrt(2) - 1) * min(dx, dy)
+    def estimate(i: int, j: int) -> float:
+        return math.hypot(xs[i] - xs[target[0]], ys[j] - ys[target[1]])
 
-    moves = [(i, j, math.hypot(i, j)) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]
+    moves = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]
     grid, (width, height) = free.tolist(), free.shape
-    best, parents = {source: 0.0}, {}
-    queue = [(estimate(source), source)]
+    best = {source: 0.0}
+    parents: dict[tuple[int, int], tuple[int, int]] = {}
+    queue = [(estimate(*source), source)]
     done: set[tuple[int, int]] = set()
     while queue:
-        _, cell = heapq.heappop(queue)
-        if cell == target:
-            path = [cell]
-            while cell in parents:
-                cell = parents[cell]
-                path.append(cell)
+        _, point = heapq.heappop(queue)
+        if point == target:
+            path = [point]
+            while point in parents:
+                point = parents[point]
+                path.append(point)
             return path[::-1]
-        if cell in done:
+        if point in done:
             continue
-        done.add(cell)
-        for i, j, length in moves:
-            a, b = cell[0] + i, cell[1] + j
+        done.add(point)
+        for i, j in moves:
+            a, b = point[0] + i, point[1] + j
             if not (0 <= a < width and 0 <= b < height and grid[a][b]):
                 continue
-            cost = best[cell] + length
+            cost = best[point] + math.hypot(xs[a] - xs[point[0]], ys[b] - ys[point[1]])
             if cost < best.get((a, b), math.inf):
-                best[a, b], parents[a, b] = cost, cell
-                heapq.heappush(queue, (cost + estimate((a, b)), (a, b)))
+                best[a, b], parents[a, b] = cost, point
+                heapq.heappush(queue, (cost + estimate(a, b), (a, b)))
     return None

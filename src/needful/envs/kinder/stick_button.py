@@ -49,7 +49,7 @@ def _is_pressed(state: State, objects: Sequence[Object]) -> bool:
 
 
 def _is_on_floor(state: State, objects: Sequence[Object]) -> bool:
-    return state.get(objects[0], "y") < TABLE_EDGE
+    return bool(state.get(objects[0], "y") < TABLE_EDGE)
 
 
 def _is_on_table(state: State, objects: Sequence[Object]) -> bool:
@@ -217,9 +217,7 @@ def _pressing_place(scene: Scene, room: Room, stick: Object, button: Disc) -> Po
     return None if best is None else best[1]
 
 
-def _free_range(
-    scene: Scene, room: Room, held: Box
-) -> tuple[tuple[float, float], tuple[float, float]]:
+def _free_range(scene: Scene, room: Room, held: Box) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the range of base positions in which the base stays on the floor and the stick in the room."""
     low_x, low_y, high_x, high_y = room.bounds
     pose, radius = scene.pose, scene.robot.base_radius + 2 * CLEARANCE

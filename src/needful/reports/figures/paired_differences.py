@@ -53,9 +53,12 @@ def compare(group: RunGroup, other: RunGroup) -> Comparison | None:
     first, second = _by_seed(group), _by_seed(other)
     pairs: dict[int, list[tuple[bool, bool]]] = {}
     for seed in sorted(first.keys() & second.keys()):
-        shared = sorted(first[seed].keys() & second[seed].keys())
-        if shared:
-            pairs[seed] = [(first[seed][task].solved, second[seed][task].solved) for task in shared]
+        both = [
+            (first[seed][task], second[seed][task]) for task in sorted(first[seed]) if task in second[seed]
+        ]
+        same = [(one.solved, other.solved) for one, other in both if not _are_different(one, other)]
+        if same:
+            pairs[seed] = same
     if not pairs:
         return None
     differences = [100.0 * mean([float(a) - float(b) for a, b in tasks]) for tasks in pairs.values()]
@@ -71,6 +74,11 @@ def compare(group: RunGroup, other: RunGroup) -> Comparison | None:
         wins=all_pairs.count((True, False)),
         losses=all_pairs.count((False, True)),
     )
+
+
+def _are_different(one: RunRecord, other: RunRecord) -> bool:
+    """Return whether two records of one seed are about different tasks; records may lack the digest."""
+    return bool(one.task_digest and other.task_digest) and one.task_digest != other.task_digest
 
 
 def _by_seed(group: RunGroup) -> dict[int, dict[int, RunRecord]]:

@@ -4,6 +4,9 @@ const runs = page.runs.map((run, number) => ({...run, number}));
 const domains = [...new Set(runs.map(run => run.domain))];
 const main = document.getElementById("main");
 const picker = document.getElementById("runs");
+// More runs than this are selected in a list instead of by buttons.
+const MAX_BUTTONS = 8;
+let selector = null;
 
 function subtitle(run) {
   const demos = run.facts.demos;
@@ -19,8 +22,8 @@ function show(run, task = null) {
   const [tasks, openTask] = tasksSection(run);
   open = openTask;
   [selected, openSelected] = [run, open];
-  const sections = [comparisonSection(runs, domains, choose), summarySection(run, open), tasks, operatorsSection(run),
-    doubtsSection(run), timesSection(run, open), climbSection(run)];
+  const sections = [comparisonSection(choose), summarySection(run, open), tasks, operatorsSection(run),
+    doubtsSection(run), timesSection(run, open), climbSection(run), madeSection(run)];
   main.replaceChildren(...sections.filter(Boolean));
   document.getElementById("sections").replaceChildren(...[...main.querySelectorAll(":scope > section")].map(one =>
     make("a", {href: `#${one.id}`}, one.querySelector("h2").textContent)));
@@ -28,16 +31,21 @@ function show(run, task = null) {
   document.getElementById("subtitle").replaceChildren(...subtitle(run));
   document.getElementById("versions").textContent =
     Object.entries(run.versions).map(([name, version]) => `${name} ${version}`).join(" · ");
+  if (selector) selector.value = run.number;
   for (const button of picker.querySelectorAll("button")) {
     button.setAttribute("aria-pressed", String(Number(button.value) === run.number));
   }
   if (task) open(task);
 }
 
-if (runs.length > 1) {
+const name = run => (domains.length > 1 ? `${heading(run.domain)}: ${run.label}` : run.label);
+if (runs.length > MAX_BUTTONS) {
+  selector = make("select", {onchange: event => show(runs[Number(event.target.value)])},
+    runs.map(run => make("option", {value: run.number}, name(run))));
+  fill(picker, {}, [make("label", {class: "selector"}, "Selected run ", selector)]);
+} else if (runs.length > 1) {
   fill(picker, {role: "group", "aria-label": "Selected run"}, runs.map(run =>
-    make("button", {type: "button", value: run.number, class: `picker run${run.number % 8}`, onclick: () => show(run)},
-      domains.length > 1 ? `${heading(run.domain)}: ${run.label}` : run.label)));
+    make("button", {type: "button", value: run.number, class: `picker run${run.number % 8}`, onclick: () => show(run)}, name(run))));
 }
 
 const theme = document.getElementById("theme");

@@ -11,6 +11,7 @@ from needful.core.operators import GroundOperator, Operator
 from needful.envs.contract import Environment
 from needful.envs.drawing.inline_page import fill_page, join_scripts, shared_asset
 from needful.errors import InvalidInputError
+from needful.evaluation.run_description import RunDescription, flat_settings
 from needful.operator_learning.doubts import DoubtKind, Doubts
 from needful.operator_learning.explanation import (
     OperatorExplanation,
@@ -19,6 +20,7 @@ from needful.operator_learning.explanation import (
     explain_operator,
 )
 from needful.planning.pddl.writer import write_actions
+from needful.reports.comparison import comparisons, labels_of_groups
 from needful.reports.page.recorded_run import RecordedModel, RecordedRun
 from needful.reports.page.shared_tables import AtomList
 from needful.reports.page.task_films import FilmLimits, FilmSelection, choose_films, task_rows
@@ -42,8 +44,10 @@ SCRIPTS = (
     "picture.js",
     "tasks.js",
     "comparison.js",
+    "made.js",
     "page.js",
 )
+VIEW_SCRIPTS = ("charts.js", "view.js")
 # More demonstrations than this would make the page slow to load.
 MAX_DEMONSTRATIONS = 100
 # PDDL comments with this prefix name the controller. They are removed, because cards show it elsewhere.
@@ -98,23 +102,24 @@ def page_data(
     cache = RendererCache(find_environment, limits or FilmLimits())
     labels = run_labels(runs)
     shown = [_run_data(run, label, cache) for run, label in zip(runs, labels, strict=True)]
-    return {"runs": shown, "scenes": cache.as_json()}
+    return {"runs": shown, "comparisons": comparisons(runs), "scenes": cache.as_json()}
 
 
 def run_labels(runs: Sequence[RecordedRun]) -> list[str]:
     """Return a label for each run, unique within its domain.
 
     A label is the name of the learner. If two labels in a domain are equal, the seed is added to the labels
-    of all runs; if that is not enough, also the name of the run's folder, and at last a running number.
+    of all runs; if that is not enough, also the settings that differ, then the name of the run's folder
+    instead, and at last a running number.
     """
-    levels: tuple[Callable[[RecordedRun], str], ...] = (
-        lambda run: run.learner,
-        lambda run: f"{run.learner}, seed {run.seed}",
-        lambda run: f"{run.learner}, seed {run.seed} ({run.name})",
+    levels = (
+        [run.learner for run in runs],
+        [f"{run.learner}, seed {run.seed}" for run in runs],
+        [f"{label}, seed {run.seed}" for run, label in zip(runs, labels_of_groups(runs), strict=True)],
+        [f"{run.learner}, seed {run.seed} ({run.name})" for run in runs],
     )
     labels: list[str] = []
-    for level in levels:
-        labels = list(map(level, runs))
+    for labels in levels:
         if len({(run.domain, label) for run, label in zip(runs, labels, strict=True)}) == len(runs):
             return labels
     return [f"{label}, number {number}" for number, label in enumerate(labels, 1)]
@@ -133,11 +138,21 @@ def _run_data(run: RecordedRun, label: str, cache: RendererCache) -> dict[str, A
         "learned": run.learned,
         "facts": _numbers(run.summary, SUMMARY_KEYS),
         "seconds": _numbers(run.summary.get("seconds")),
-        "versions": dict(run.records[0].versions) if run.records else {},
+        "versions": dict(run.versions),
+        "made": run.description and _made(run.description),
         "model": model,
         "tasks": tasks,
         "notes": notes,
         "atoms": atoms.texts(),
+    }
+
+
+def _made(description: RunDescription) -> dict[str, Any]:
+    return {
+        "command": description.command,
+        "started": description.started,
+        "seconds": description.seconds,
+        "settings": flat_settings(description.settings),
     }
 
 
@@ -239,14 +254,26 @@ def make_report(
     """
     if not runs:
         raise InvalidInputError("A report needs at least one run.")
-    script = join_scripts(map(shared_asset, SHARED_SCRIPTS), map(_asset, SCRIPTS))
+    script = join_scripts(map(shared_asset, SHARED_SCRIPTS), map(page_asset, SCRIPTS))
     domains = dict.fromkeys(run.domain for run in runs)
     title = {"title": f"{', '.join(domains)} · needful"}
     data = page_data(runs, find_environment, limits)
-    return fill_page(_asset("page.html"), _asset("page.css"), script, data, title)
+    return fill_page(page_asset("page.html"), page_asset("page.css"), script, data, title)
 
 
-def _asset(name: str) -> str:
+def make_view(folder: str, rows: Sequence[Mapping[str, Any]], max_reported: int) -> str:
+    """Return the HTML page of `needful view`, which asks its server for the current runs.
+
+    `rows` are the runs at first, and `max_reported` is the largest number of runs on one report.
+    """
+    script = join_scripts(map(shared_asset, SHARED_SCRIPTS), map(page_asset, VIEW_SCRIPTS))
+    data = {"runs": list(rows), "maxReported": max_reported}
+    texts = {"title": f"{folder} · needful", "folder": folder}
+    return fill_page(page_asset("view.html"), page_asset("page.css"), script, data, texts, connects=True)
+
+
+def page_asset(name: str) -> str:
+    """Return the text of a file of the page."""
     return files("needful.reports.page").joinpath(name).read_text(encoding="utf-8")
 
 

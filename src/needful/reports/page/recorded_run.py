@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from needful.approaches.files import dropped_preconditions
 from needful.core.plans import Outcome
 from needful.errors import ResultsError
 from needful.evaluation.records import RunRecord
+from needful.evaluation.run_description import RunDescription, flat_settings, read_run_description
 from needful.operator_learning.doubts import Doubts
 from needful.operator_learning.explanation import TransitionEvidence
 from needful.storage.evidence import (
@@ -24,6 +25,7 @@ from needful.storage.evidence import (
 from needful.storage.json_fields import JsonValue, Source, parse_json
 from needful.storage.model_directory import MODEL_FILE, StoredModel, load_model
 from needful.storage.plans import PLANS_FILE, RecordedPlan, read_plans
+from needful.sweeps.results import JOBS_FOLDER, JobResult
 
 RUN_FOLDER_HINT = "Use a folder written by `needful run` or `needful eval --out`."
 
@@ -57,6 +59,7 @@ class RecordedRun:
         model: the operators; None for policies, for evaluations of a model in another folder, and if
             learning ran out of time.
         plans: the plan of each task, by task number; empty if plans were not recorded.
+        description: how the run was made; None for runs of earlier versions.
     """
 
     name: str
@@ -67,11 +70,27 @@ class RecordedRun:
     records: tuple[RunRecord, ...]
     model: RecordedModel | None = None
     plans: Mapping[int, RecordedPlan] = field(default_factory=dict)
+    description: RunDescription | None = None
 
     @property
     def learned(self) -> bool:
         """Whether learning finished in time."""
         return not any(record.outcome == Outcome.NOT_LEARNED.value for record in self.records)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The settings of the run as texts; without run.json, the number of demonstrations and the preset."""
+        if self.description is not None:
+            return flat_settings(self.description.settings)
+        known = {name: self.summary[name] for name in ("demos", "preset") if name in self.summary}
+        return flat_settings(known)
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """The versions that the results depend on; empty if they are not recorded."""
+        if self.description is not None:
+            return self.description.versions
+        return self.records[0].versions if self.records else {}
 
 
 def read_run(folder: str | Path) -> RecordedRun:
@@ -98,14 +117,31 @@ def read_run(folder: str | Path) -> RecordedRun:
         records=records,
         model=_read_model(folder / "model"),
         plans={plan.task: plan for plan in _read_plans(folder / PLANS_FILE)},
+        description=read_run_description(folder),
+    )
+
+
+def run_of_job(result: JobResult) -> RecordedRun:
+    """Return a job of a sweep as a run without model and plans."""
+    job, records = result.job, result.records
+    versions = records[0].versions if records else {}
+    return RecordedRun(
+        name=job.file_stem,
+        domain=job.domain,
+        learner=job.learner,
+        seed=job.seed,
+        summary=result.summary,
+        records=records,
+        description=RunDescription("", asdict(job), versions, ""),
     )
 
 
 def _read_records(folder: Path) -> tuple[RunRecord, ...]:
     file = folder / "records.jsonl"
-    if not os.path.exists(file) and os.path.isdir(folder / "jobs"):
+    if not os.path.exists(file) and os.path.isdir(folder / JOBS_FOLDER):
         raise ResultsError(
-            f"{folder} holds the results of a sweep. Use `needful reproduce` to write a report about them."
+            f"{folder} holds the results of a sweep by `needful reproduce`, not one run. Read them with "
+            "`read_results`, or write a page about them with `needful report`."
         )
     lines = _read(file, RUN_FOLDER_HINT).split(b"\n")
     if lines.pop() != b"":

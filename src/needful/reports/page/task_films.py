@@ -11,7 +11,7 @@ from needful.core.atoms import AbstractState
 from needful.core.controllers import Parameters
 from needful.core.model import Vocabulary
 from needful.core.plans import best_draw
-from needful.envs.drawing.tries import draws_data, group_draws
+from needful.envs.drawing.tries import MAX_DRAWN_TRIES, draws_data, group_draws
 from needful.errors import UnknownNameError
 from needful.evaluation.records import RunRecord
 from needful.reports.page.recorded_run import RecordedRun
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 # The lower and the upper bounds of a controller's parameters.
 Bounds: TypeAlias = tuple[Parameters, Parameters]
-# How many tries of a failed step are drawn.
-MAX_DRAWN_TRIES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +97,11 @@ def task_rows(
         plan = run.plans.get(record.task)
         row = {
             **_record(record),
-            "plan": None if plan is None else _plan(plan, atoms, bounds),
+            "plan": None if plan is None else plan_data(plan, atoms, bounds),
             "film": None,
         }
         if plan is not None and renderer is not None and record.task in films.tasks:
-            row["film"] = _film(plan, renderer, films.stride)
+            row["film"] = film_data(plan, renderer, films.stride)
         rows.append(row)
     return rows
 
@@ -124,7 +122,7 @@ def _record(record: RunRecord) -> dict[str, Any]:
     }
 
 
-def _plan(plan: RecordedPlan, atoms: AtomList, bounds: Mapping[str, Bounds]) -> dict[str, Any]:
+def plan_data(plan: RecordedPlan, atoms: AtomList, bounds: Mapping[str, Bounds]) -> dict[str, Any]:
     """Return the data of a plan. If its last step failed in a try that ran, this try is its last state."""
     end = plan.end
     landed = end is not None and end.best_draw is not None
@@ -151,7 +149,7 @@ def _plan(plan: RecordedPlan, atoms: AtomList, bounds: Mapping[str, Bounds]) -> 
     }
 
 
-def _film(plan: RecordedPlan, renderer: StateRenderer, stride: int) -> dict[str, Any]:
+def film_data(plan: RecordedPlan, renderer: StateRenderer, stride: int) -> dict[str, Any]:
     """Return pictures of some states of a plan, and the indices of these states.
 
     If the last step failed, the last picture shows its best try, and `tries` has what each try moved.

@@ -84,13 +84,13 @@ def _position(state: State, obj: Object) -> tuple[float, float]:
 def film_house(
     world: World, result: PlanningResult, goal: AbstractState, predicates: Sequence[Predicate]
 ) -> Film:
-    """Return a film of a planning result; a failed plan is shown up to the failure.
+    """Return a film of a planning result; a failed plan is shown up to the best try of the failed step.
 
     Captions list changes of the given predicates that an operator does not predict. Rendering needs OpenGL.
     """
     from PIL import Image
 
-    scene = world.model.scene
+    scene, result = world.model.scene, result.with_missed_step()
     keyframes = plan_keyframes(world, result, MAX_PICTURES)
     texts = PlanCaptions(result, goal, predicates)
     captions = [

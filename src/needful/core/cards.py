@@ -1,0 +1,106 @@
+"""Small HTML cards of operators, models and results, for notebooks.
+
+The cards use inline styles and no scripts, and every name is escaped. They look the same in light and dark
+notebooks, because colours are those of the text or half transparent.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from needful.core.operators import Operator
+    from needful.core.plans import PlanningResult
+
+# More operators or steps than this would make the output of a cell too long.
+MAX_ROWS = 50
+MAX_LETTERS = 2_000
+
+_CARD = (
+    "border:1px solid rgba(128,128,128,.4);border-radius:8px;padding:.6em .9em;margin:.3em .3em .3em 0;"
+    "display:inline-block;vertical-align:top;text-align:left;max-width:44em;overflow-wrap:anywhere"
+)
+_MONO = "font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.9em"
+_QUIET = "opacity:.7;font-size:.9em"
+_VERBS = {"adds": "#1a8a5a", "deletes": "#c0394f", "forgets": "#b07a00"}
+
+
+def escaped(text: object) -> str:
+    """Return a text as HTML; a very long one is cut off."""
+    shown = str(text)
+    return html.escape(shown if len(shown) <= MAX_LETTERS else f"{shown[:MAX_LETTERS]}…")
+
+
+def card(title: object, *parts: str) -> str:
+    """Return a card with a title; `parts` are HTML."""
+    return f'<div style="{_CARD}"><b dir="auto">{escaped(title)}</b>{"".join(parts)}</div>'
+
+
+def note(text: object) -> str:
+    """Return a quiet line of text."""
+    return f'<div dir="auto" style="{_QUIET}">{escaped(text)}</div>'
+
+
+def rows(pairs: Iterable[tuple[str, str]]) -> str:
+    """Return a table with a name and a text per row."""
+    lines = (
+        f'<tr style="background:none"><td style="text-align:left;vertical-align:top;{_QUIET};'
+        f'color:{_VERBS.get(name, "inherit")}">{escaped(name)}</td>'
+        f'<td dir="auto" style="text-align:left;{_MONO}">{escaped(text)}</td></tr>'
+        for name, text in pairs
+    )
+    return f'<table style="border:0;margin:.2em 0">{"".join(lines)}</table>'
+
+
+def operator_card(operator: Operator) -> str:
+    """Return an operator as a card: its call, preconditions and effects."""
+    arguments = ", ".join(variable.name for variable in operator.controller_arguments)
+    sections = (
+        ("needs", operator.preconditions),
+        ("forbids", operator.negative_preconditions),
+        ("adds", operator.add_effects),
+        ("deletes", operator.delete_effects),
+        ("forgets", operator.delete_patterns),
+    )
+    listed = [(name, ", ".join(map(str, sorted(items)))) for name, items in sections if items]
+    changes = operator.add_effects or operator.delete_effects or operator.delete_patterns
+    return card(
+        f"{operator.name}({', '.join(map(str, operator.parameters))})",
+        note(f"runs {operator.controller.name}({arguments})"),
+        rows(listed),
+        "" if changes else note("It changes no atom: no predicate describes what it does."),
+    )
+
+
+def operator_cards(title: str, operators: Sequence[Operator]) -> str:
+    """Return the cards of several operators below a title."""
+    hidden = len(operators) - MAX_ROWS
+    more = note(f"and {hidden} more operators") if hidden > 0 else ""
+    cards = "".join(map(operator_card, operators[:MAX_ROWS]))
+    return f"<div><div><b>{escaped(title)}</b></div>{cards}{more}</div>"
+
+
+def result_card(result: PlanningResult) -> str:
+    """Return a planning result as a card: its steps and, if the task was not solved, the cause."""
+    from needful.core.failure_causes import explain_failure
+
+    reached = len(result.actions)
+    steps = [
+        (f"{number}", f"{step}{'' if number <= reached else '  (not reached)'}")
+        for number, step in enumerate(result.steps[:MAX_ROWS], 1)
+    ]
+    hidden = len(result.steps) - MAX_ROWS
+    cause = explain_failure(result)
+    statistics = result.statistics
+    return card(
+        "Solved" if result.solved else f"Not solved: {result.outcome.value.replace('_', ' ')}",
+        note(
+            f"{len(result.steps)} steps, {statistics.abstract_plans} abstract plans, "
+            f"{statistics.nodes_created} nodes, {statistics.samples} samples"
+        ),
+        rows(steps),
+        note(f"and {hidden} more steps") if hidden > 0 else "",
+        "" if cause is None else rows([("cause", cause.cause), ("what to do", cause.advice)]),
+    )

@@ -1,0 +1,125 @@
+"""ClutteredRetrieval2D: carry a block out of clutter into a region of the floor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kinder.envs.kinematic2d.clutteredretrieval2d import ClutteredRetrieval2DEnv
+
+from needful.core.atoms import AbstractState, Predicate
+from needful.core.controllers import Parameters
+from needful.core.model import PlanningModel
+from needful.core.objects import Object, Type, Variable
+from needful.core.state import State
+from needful.envs.contract import oracle_operator
+from needful.envs.kinder.blocks import (
+    HAND_EMPTY,
+    HOLDING,
+    ROBOT_VARIABLE,
+    TARGET_BLOCK,
+    UniformSampler,
+    box_of,
+    pick_operator,
+    rectangle_of,
+    release_operator,
+    require_free,
+    require_free_motion,
+    require_held,
+)
+from needful.envs.kinder.bodies import overlap
+from needful.envs.kinder.driving import carried_box, carrying_pose, drive, pick
+from needful.envs.kinder.environment import RECTANGLE, ROBOT, KinderEnvironment, Room, Skill
+from needful.envs.kinder.motion import Waypoint, Waypoints
+from needful.errors import EnvironmentFailure
+
+REGION = Type("target_region", RECTANGLE.features)
+
+
+def _inside(state: State, objects: Sequence[Object]) -> bool:
+    block, region = (box_of(state, obj) for obj in objects)
+    return region.contains(block)
+
+
+INSIDE = Predicate("Inside", (TARGET_BLOCK, REGION), _inside)
+
+
+def _pick(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
+    """Grasp a block; parameters: where on its four sides, from 0 to 4, and the arm's length from 0 to 1."""
+    place, reach = parameters
+    side = min(int(place), 3)
+    return pick(room, state, objects[1], side, place - side, reach)
+
+
+def _put_down(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
+    """Put a block down where the robot can still pass on all sides; parameters: centre and heading."""
+    _, block = objects
+    scene = room.scene(state)
+    require_held(scene, block)
+    goal = carrying_pose(scene, block, *parameters)
+    require_free(scene, goal)
+    box = carried_box(scene, block, goal)
+    passage = 2 * scene.robot.retracted_radius
+    for body in scene.bodies:
+        if body.obj not in (None, block) and overlap(box, body.shape, passage):
+            raise EnvironmentFailure(f"too close to {body.name}")
+    return (*drive(room, scene, goal), Waypoint(goal, False))
+
+
+def _deliver(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
+    """Carry a block to the middle of the region; parameters: heading, and length of the arm from 0 to 1."""
+    _, block, region = objects
+    theta, reach = parameters
+    scene = room.scene(state)
+    require_held(scene, block)
+    arm = scene.pose.arm + reach * (scene.robot.arm_length - scene.pose.arm)
+    middle = rectangle_of(scene, region)
+    ahead = arm - scene.pose.arm
+    x, y = middle.x - ahead * math.cos(theta), middle.y - ahead * math.sin(theta)
+    before = carrying_pose(scene, block, x, y, theta)
+    require_free(scene, before)
+    reached = (Waypoint(replace(before, arm=arm), True),)
+    require_free_motion(scene.at(before, True), block, reached, room.limits)
+    return (*drive(room, scene, before), *reached)
+
+
+class ClutteredRetrieval2D(KinderEnvironment):
+    """Carry a block out of clutter into a region of the floor."""
+
+    family = "ClutteredRetrieval2D"
+    description = "A robot carries a block out of clutter into a region of the floor."
+    letter = "o"
+    gym_class = ClutteredRetrieval2DEnv
+    size_argument = "num_obstructions"
+    training_sizes = (1, 5)
+    types = (ROBOT, RECTANGLE, TARGET_BLOCK, REGION)
+    predicates = (HAND_EMPTY, HOLDING, INSIDE)
+    skills = (
+        Skill("Pick", (ROBOT, RECTANGLE), _pick, (0.0, 0.0), (4.0, 1.0)),
+        Skill("PutDown", (ROBOT, RECTANGLE), _put_down, (0.0, 0.0, -math.pi), (2.5, 2.5, math.pi)),
+        Skill("Deliver", (ROBOT, TARGET_BLOCK, REGION), _deliver, (-math.pi, 0.0), (math.pi, 1.0)),
+    )
+
+    def goal(self, state: State) -> AbstractState:
+        """Return the goal: the target block is inside the region."""
+        (block,), (region,) = state.of_type(TARGET_BLOCK), state.of_type(REGION)
+        return frozenset((INSIDE(block, region),))
+
+    def oracle_model(self) -> PlanningModel:
+        """Return three operators; which blocks are in the way, the planner learns from failures."""
+        pick_up, put_down, deliver = self.vocabulary.controllers
+        block, region = Variable("?block", TARGET_BLOCK), Variable("?region", REGION)
+        operators = (
+            pick_operator(pick_up),
+            release_operator("PutDown", put_down),
+            oracle_operator(
+                "Deliver",
+                (ROBOT_VARIABLE, block, region),
+                (deliver, (ROBOT_VARIABLE, block, region)),
+                needs=[HOLDING.lifted(ROBOT_VARIABLE, block)],
+                adds=[INSIDE.lifted(block, region)],
+            ),
+        )
+        samplers = {one.name: UniformSampler(one.controller) for one in operators}
+        return PlanningModel(self.vocabulary, operators, samplers)

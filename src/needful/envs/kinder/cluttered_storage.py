@@ -1,0 +1,181 @@
+"""ClutteredStorage2D: put all blocks into a shelf, in which some of them lie already.
+
+The robot pushes a block into the shelf until it touches something. So blocks that the robot puts there lie
+one behind the other without gaps. It puts no block before one with space behind it: blocks that lie in the
+front of the shelf from the beginning must be picked up and pushed to the back first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kinder.envs.kinematic2d.clutteredstorage2d import ClutteredStorage2DEnv
+
+from needful.core.atoms import AbstractState, Predicate
+from needful.core.controllers import Parameters
+from needful.core.model import PlanningModel
+from needful.core.objects import Object, Type, Variable
+from needful.core.state import State
+from needful.envs.contract import oracle_operator
+from needful.envs.kinder.blocks import (
+    CLEARANCE,
+    HAND_EMPTY,
+    HOLDING,
+    ROBOT_VARIABLE,
+    TARGET_BLOCK,
+    UniformSampler,
+    box_of,
+    require_free,
+    require_held,
+    require_none,
+)
+from needful.envs.kinder.bodies import Body, Box, Pose, Scene, may_collide, overlap
+from needful.envs.kinder.driving import carried_box, carrying_pose, drive, pick
+from needful.envs.kinder.environment import RECTANGLE, ROBOT, KinderEnvironment, Room, Skill
+from needful.envs.kinder.motion import Waypoint, Waypoints
+from needful.errors import EnvironmentFailure
+
+UP = math.pi / 2
+# How far before the shelf a block is when the arm begins to push it in.
+GAP = 0.02
+
+SHELF = Type(
+    "shelf",
+    (
+        *RECTANGLE.features,
+        "x1",
+        "y1",
+        "theta1",
+        "width1",
+        "height1",
+        "z_order1",
+        "color_r1",
+        "color_g1",
+        "color_b1",
+    ),
+)
+
+
+def _inside_of(state: State, shelf: Object) -> Box:
+    place = (state.get(shelf, name) for name in ("x1", "y1", "width1", "height1", "theta1"))
+    return Box.from_corner(*place)
+
+
+def _stored(state: State, objects: Sequence[Object]) -> bool:
+    block, shelf = objects
+    return _inside_of(state, shelf).contains(box_of(state, block))
+
+
+STORED = Predicate("Stored", (TARGET_BLOCK, SHELF), _stored)
+
+
+def _pick(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
+    """Grasp a block at one of its two long sides.
+
+    Parameters: where on these sides, from 0 to 2, and the length of the arm from 0 to 1.
+    """
+    place, reach = parameters
+    side = min(int(place), 1)
+    return pick(room, state, objects[1], 2 * side, place - side, reach)
+
+
+def _store(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
+    """Push a block into the shelf; the parameter is where, from -1 (left end) to 1 (right end)."""
+    _, block, shelf = objects
+    scene = room.scene(state)
+    require_held(scene, block)
+    inside = _inside_of(state, shelf)
+    box = carried_box(scene, block, replace(scene.pose, theta=UP))
+    half_width = abs(box.cos) * box.half_width + abs(box.sin) * box.half_height
+    half_height = abs(box.sin) * box.half_width + abs(box.cos) * box.half_height
+    x = inside.x + parameters[0] * max(inside.half_width - half_width - GAP / 4, 0.0)
+    y = inside.y - inside.half_height - half_height - GAP
+    before = carrying_pose(scene, block, x, y, UP)
+    require_free(scene, before)
+    # With a short arm and the base close to the shelf, the arm can push the block to the back.
+    short = scene.robot.base_radius
+    close = Pose(before.x, before.y + before.arm - short, UP, short)
+    require_free(scene, close)
+    pushed = _push(scene.at(close, True), block, inside)
+    way = drive(room, scene, before)
+    retracted = replace(pushed, arm=short)
+    poses = ((close, True), (pushed, True), (pushed, False), (retracted, False))
+    return (*way, *(Waypoint(*pose) for pose in poses))
+
+
+def _push(scene: Scene, block: Object, inside: Box) -> Pose:
+    """Return the pose with the longest arm before the block touches something.
+
+    Raises `EnvironmentFailure` if the block is not in the shelf then, or if there is space behind the
+    blocks that it touches: these must be pushed back first.
+    """
+    pose, step = scene.pose, scene.robot.gripper_width / 4
+    hit: tuple[Body, ...] = ()
+    while not hit and pose.arm + step <= scene.robot.arm_length:
+        further = replace(pose, arm=pose.arm + step)
+        hit = tuple(scene.collisions(further, CLEARANCE))
+        pose = pose if hit else further
+    others = [body for body in scene.bodies if body.obj != block]
+    require_none(body for body in hit if body.movable and _has_space_behind(body, others, 4 * step))
+    if not inside.contains(carried_box(scene, block, pose)):
+        require_none(hit)
+        raise EnvironmentFailure("the arm is too short to push the block into the shelf")
+    return pose
+
+
+def _has_space_behind(body: Body, others: Sequence[Body], distance: float) -> bool:
+    """Return whether a body in the shelf could be pushed back by a distance."""
+    moved = replace(body.shape, y=body.shape.y + distance)
+    return not any(
+        other is not body and may_collide(other.layer, body.layer) and overlap(moved, other.shape)
+        for other in others
+    )
+
+
+class ClutteredStorage2D(KinderEnvironment):
+    """Put all blocks into a shelf, in which some of them lie already."""
+
+    family = "ClutteredStorage2D"
+    description = "A robot puts blocks into a shelf, in which other blocks may be in the way."
+    letter = "b"
+    gym_class = ClutteredStorage2DEnv
+    size_argument = "num_blocks"
+    training_sizes = (1, 3)
+    types = (ROBOT, RECTANGLE, TARGET_BLOCK, SHELF)
+    predicates = (HAND_EMPTY, HOLDING, STORED)
+    skills = (
+        Skill("Pick", (ROBOT, TARGET_BLOCK), _pick, (0.0, 0.0), (2.0, 1.0)),
+        Skill("Store", (ROBOT, TARGET_BLOCK, SHELF), _store, (-1.0,), (1.0,)),
+    )
+
+    def goal(self, state: State) -> AbstractState:
+        """Return the goal: all blocks are in the shelf."""
+        (shelf,) = state.of_type(SHELF)
+        return frozenset(STORED(block, shelf) for block in state.of_type(TARGET_BLOCK))
+
+    def oracle_model(self) -> PlanningModel:
+        """Return two operators; which blocks are in the way, the planner learns from failures."""
+        pick_up, store = self.vocabulary.controllers
+        block, shelf = Variable("?block", TARGET_BLOCK), Variable("?shelf", SHELF)
+        operators = (
+            oracle_operator(
+                "Pick",
+                (ROBOT_VARIABLE, block, shelf),
+                (pick_up, (ROBOT_VARIABLE, block)),
+                needs=[HAND_EMPTY.lifted(ROBOT_VARIABLE)],
+                adds=[HOLDING.lifted(ROBOT_VARIABLE, block)],
+                deletes=[HAND_EMPTY.lifted(ROBOT_VARIABLE), STORED.lifted(block, shelf)],
+            ),
+            oracle_operator(
+                "Store",
+                (ROBOT_VARIABLE, block, shelf),
+                (store, (ROBOT_VARIABLE, block, shelf)),
+                needs=[HOLDING.lifted(ROBOT_VARIABLE, block)],
+                adds=[STORED.lifted(block, shelf), HAND_EMPTY.lifted(ROBOT_VARIABLE)],
+                deletes=[HOLDING.lifted(ROBOT_VARIABLE, block)],
+            ),
+        )
+        samplers = {one.name: UniformSampler(one.controller) for one in operators}
+        return PlanningModel(self.vocabulary, operators, samplers)

@@ -1,0 +1,110 @@
+"""Skills of a robot that drives between blocks: grasp a block at its perimeter, and carry it to a place."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+
+from needful.core.objects import Object
+from needful.core.state import State
+from needful.envs.kinder.blocks import (
+    CLEARANCE,
+    rectangle_of,
+    require_empty_hand,
+    require_free,
+    require_free_motion,
+)
+from needful.envs.kinder.bodies import Box, Pose, Scene, carry
+from needful.envs.kinder.environment import Room
+from needful.envs.kinder.motion import Waypoint, Waypoints
+from needful.envs.kinder.pose_lattice import PoseLattice
+from needful.errors import EnvironmentFailure
+
+
+def pick(room: Room, state: State, block: Object, side: int, place: float, reach: float) -> Waypoints:
+    """Grasp a block at a side and pull it towards the base.
+
+    Args:
+        room: the walls and limits.
+        state: the state.
+        block: the block.
+        side: 0 and 2 are the sides along its width, 1 and 3 the others.
+        place: where on this side, from 0 to 1.
+        reach: the length of the arm in the grasp, from 0 (retracted) to 1.
+    """
+    scene = room.scene(state)
+    require_empty_hand(scene)
+    robot = scene.robot
+    arm = robot.base_radius + reach * (robot.arm_length - robot.base_radius)
+    grasp = _grasp(rectangle_of(scene, block), side, place, arm, arm + 1.5 * robot.gripper_width)
+    before = replace(grasp, arm=robot.base_radius)
+    require_free(scene, before)
+    reached = (Waypoint(grasp), Waypoint(grasp, True))
+    require_free_motion(replace(scene, pose=before), block, reached, room.limits)
+    grasped = scene.at(grasp, True)
+    if [body.obj for body in grasped.held()] != [block]:
+        others = [body.obj for body in grasped.held() if body.obj is not None and body.obj != block]
+        raise EnvironmentFailure(f"the gripper would not hold {block.name} alone", others)
+    pulled = Waypoint(replace(grasp, arm=_shortest_arm(grasped)), True)
+    return (*drive(room, scene, before), *reached, pulled)
+
+
+def _grasp(box: Box, side: int, place: float, arm: float, distance: float) -> Pose:
+    """Return the pose at a distance from a point on a side of a rectangle, with the arm towards it."""
+    turn = (1 - side) * math.pi / 2  # the direction to the inside, relative to the rectangle
+    length, depth = (
+        (box.half_width, box.half_height) if side % 2 == 0 else (box.half_height, box.half_width)
+    )
+    theta = math.atan2(box.sin, box.cos) + turn
+    cos, sin = math.cos(theta), math.sin(theta)
+    aside = (2 * place - 1) * length
+    x = box.x - (depth + distance) * cos + aside * sin
+    y = box.y - (depth + distance) * sin - aside * cos
+    return Pose(x, y, theta, arm)
+
+
+def _shortest_arm(scene: Scene) -> float:
+    """Return the shortest arm to which the robot can pull the held objects without a collision."""
+    arm, least = scene.pose.arm, scene.robot.base_radius
+    while arm > least:
+        shorter = max(arm - scene.robot.gripper_width, least)
+        if next(scene.collisions(replace(scene.pose, arm=shorter), CLEARANCE), None) is not None:
+            break
+        arm = shorter
+    return arm
+
+
+def carrying_pose(scene: Scene, block: Object, x: float, y: float, theta: float) -> Pose:
+    """Return the pose of the robot at which the centre of a held block is at (x, y)."""
+    there = carry(rectangle_of(scene, block), scene.pose, replace(scene.pose, x=0.0, y=0.0, theta=theta))
+    return Pose(x - there.x, y - there.y, theta, scene.pose.arm)
+
+
+def carried_box(scene: Scene, block: Object, pose: Pose) -> Box:
+    """Return the rectangle of a held block when the robot is at a pose."""
+    box = carry(rectangle_of(scene, block), scene.pose, pose)
+    assert isinstance(box, Box)
+    return box
+
+
+def drive(room: Room, scene: Scene, goal: Pose) -> Waypoints:
+    """Return a motion to a free pose; an empty hand drives with the arm retracted.
+
+    Raises `EnvironmentFailure` if there is none. Offending are objects without which there would be one.
+    """
+    start: Waypoints = ()
+    if not scene.vacuum and scene.pose.arm > goal.arm:
+        retracted = replace(scene.pose, arm=goal.arm)
+        start, scene = (Waypoint(retracted),), replace(scene, pose=retracted)
+    lattice = _lattice(room, scene)
+    path = lattice.path(goal)
+    if path is None:
+        obstacles = lattice.path_obstacles(goal)
+        raise EnvironmentFailure("there is no way to the pose", obstacles)
+    return (*start, *(Waypoint(pose, scene.vacuum) for pose in path))
+
+
+@lru_cache(maxsize=4)  # a skill is planned several times in the same state
+def _lattice(room: Room, scene: Scene) -> PoseLattice:
+    return PoseLattice(scene, room.limits, room.bounds)

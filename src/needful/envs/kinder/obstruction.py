@@ -1,0 +1,172 @@
+"""Obstruction2D: put a block onto a surface from which other blocks must be removed first.
+
+The robot works from above, with its arm down. It lifts what it holds over all blocks before it moves to
+the side, so only the last part of a motion, straight down, can collide with blocks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from kinder.envs.kinematic2d.obstruction2d import Obstruction2DEnv
+
+from needful.core.atoms import AbstractState, Predicate
+from needful.core.controllers import Parameters
+from needful.core.model import PlanningModel
+from needful.core.objects import Object, Type, Variable
+from needful.core.state import State
+from needful.envs.contract import oracle_operator
+from needful.envs.kinder.blocks import (
+    HAND_EMPTY,
+    HOLDING,
+    ROBOT_VARIABLE,
+    TARGET_BLOCK,
+    UniformSampler,
+    box_of,
+    pick_operator,
+    rectangle_of,
+    release_operator,
+    require_empty_hand,
+    require_free_motion,
+    require_held,
+)
+from needful.envs.kinder.bodies import Box, Pose, Scene
+from needful.envs.kinder.environment import RECTANGLE, ROBOT, KinderEnvironment, Room, Skill
+from needful.envs.kinder.motion import Waypoint, Waypoints
+from needful.errors import EnvironmentFailure
+
+DOWN = -math.pi / 2
+# Blocks are released this far above the table, and pass this far above other blocks.
+GAP = 0.003
+# How far below its lower corners the surface of KinDER's goal test may be.
+ON_TOLERANCE = 0.025
+
+SURFACE = Type("target_surface", RECTANGLE.features)
+
+
+def _on(state: State, objects: Sequence[Object]) -> bool:
+    block, surface = (box_of(state, obj) for obj in objects)
+    low_corners = sorted(block.corners(), key=lambda corner: corner[1])[:2]
+    top = surface.y + surface.half_height
+    return all(
+        abs(x - surface.x) <= surface.half_width
+        and top - 2 * surface.half_height <= y - ON_TOLERANCE <= top
+        for x, y in low_corners
+    )
+
+
+ON = Predicate("On", (TARGET_BLOCK, SURFACE), _on)
+
+
+def _pick(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
+    """Grasp a block from above; the parameter is the place on its upper side, from -1 (left) to 1."""
+    _, block = objects
+    scene = room.scene(state)
+    require_empty_hand(scene)
+    box = rectangle_of(scene, block)
+    x = box.x + parameters[0] * box.half_width
+    down = _over(scene, x, box.y + box.half_height)
+    waypoints = (*_above(scene, x), Waypoint(down), Waypoint(down, True))
+    require_free_motion(scene, block, (*waypoints, Waypoint(_lifted(down, GAP), True)), room.limits)
+    return waypoints
+
+
+def _place(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
+    """Put a block on the table, but not onto the target surface; the parameter is the x of its centre."""
+    scene = room.scene(state)
+    (surface,) = state.of_type(SURFACE)
+    _, block = objects
+    require_held(scene, block)
+    x, target, box = parameters[0], rectangle_of(scene, surface), rectangle_of(scene, block)
+    if abs(x - target.x) < target.half_width + box.half_width:
+        raise EnvironmentFailure("the block would lie on the target surface")
+    return _put_down(room, scene, block, x)
+
+
+def _place_on(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
+    """Put a block onto the target surface; the parameter is where, from -1 (flush left) to 1."""
+    _, block, surface = objects
+    scene = room.scene(state)
+    require_held(scene, block)
+    target, box = rectangle_of(scene, surface), rectangle_of(scene, block)
+    return _put_down(room, scene, block, target.x + parameters[0] * (target.half_width - box.half_width))
+
+
+def _put_down(room: Room, scene: Scene, block: Object, x: float) -> Waypoints:
+    """Return the motion that puts the held block down with its centre at x."""
+    box = rectangle_of(scene, block)
+    hand_x = x + scene.pose.x - box.x
+    table = max(body.shape.y + _height(body.shape) for body in scene.bodies if body.name == "table")
+    down = _over(scene, hand_x, table + GAP + 2 * box.half_height)
+    waypoints = (*_above(scene, hand_x), Waypoint(down, True), Waypoint(down, False))
+    require_free_motion(scene, block, waypoints, room.limits)
+    return waypoints
+
+
+def _height(shape: object) -> float:
+    return shape.half_height if isinstance(shape, Box) else 0.0
+
+
+def _over(scene: Scene, x: float, top: float) -> Pose:
+    """Return the pose at which a block whose upper side is at height `top` sticks to the gripper."""
+    robot = scene.robot
+    return Pose(x, top + robot.arm_length + 1.5 * robot.gripper_width, DOWN, robot.arm_length)
+
+
+def _lifted(pose: Pose, height: float) -> Pose:
+    return Pose(pose.x, pose.y + height, pose.theta, pose.arm)
+
+
+def _above(scene: Scene, x: float) -> Waypoints:
+    """Return the motion to a pose above x, over all blocks, with the arm down."""
+    held = scene.held()
+    blocks = [body for body in scene.bodies if body.movable]
+    tallest = max(body.shape.y + _height(body.shape) for body in blocks)
+    hanging = max((2 * _height(body.shape) for body in held), default=0.0)
+    safe = _over(scene, x, tallest + hanging + 2 * GAP)
+    height = max(scene.pose.y, safe.y)
+    up = Pose(scene.pose.x, height, DOWN, safe.arm)
+    return Waypoint(up, scene.vacuum), Waypoint(Pose(x, height, DOWN, safe.arm), scene.vacuum)
+
+
+class Obstruction2D(KinderEnvironment):
+    """Put a block onto a surface that other blocks occupy."""
+
+    family = "Obstruction2D"
+    description = "A robot puts a block onto a surface, from which it must first remove other blocks."
+    letter = "o"
+    gym_class = Obstruction2DEnv
+    size_argument = "num_obstructions"
+    training_sizes = (1, 2)
+    types = (ROBOT, RECTANGLE, TARGET_BLOCK, SURFACE)
+    predicates = (HAND_EMPTY, HOLDING, ON)
+    skills = (
+        Skill("Pick", (ROBOT, RECTANGLE), _pick, (-1.0,), (1.0,)),
+        Skill("Place", (ROBOT, RECTANGLE), _place, (0.0,), (1.618,)),
+        Skill("PlaceOn", (ROBOT, TARGET_BLOCK, SURFACE), _place_on, (-1.0,), (1.0,)),
+    )
+
+    def goal(self, state: State) -> AbstractState:
+        """Return the goal: the target block is on the target surface."""
+        (block,), (surface,) = state.of_type(TARGET_BLOCK), state.of_type(SURFACE)
+        return frozenset((ON(block, surface),))
+
+    def oracle_model(self) -> PlanningModel:
+        """Return three operators; which blocks are in the way, the planner learns from failures."""
+        pick, place, place_on = self.vocabulary.controllers
+        block, surface = Variable("?block", TARGET_BLOCK), Variable("?surface", SURFACE)
+        operators = (
+            pick_operator(pick),
+            release_operator("Place", place),
+            oracle_operator(
+                "PlaceOn",
+                (ROBOT_VARIABLE, block, surface),
+                (place_on, (ROBOT_VARIABLE, block, surface)),
+                needs=[HOLDING.lifted(ROBOT_VARIABLE, block)],
+                adds=[ON.lifted(block, surface), HAND_EMPTY.lifted(ROBOT_VARIABLE)],
+                deletes=[HOLDING.lifted(ROBOT_VARIABLE, block)],
+            ),
+        )
+        samplers = {one.name: UniformSampler(one.controller) for one in operators}
+        return PlanningModel(self.vocabulary, operators, samplers)

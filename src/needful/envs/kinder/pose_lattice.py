@@ -1,0 +1,219 @@
+"""Paths of the robot with whatever it holds, on a lattice of positions and directions.
+
+Neighbouring poses of the lattice are one low-level action apart, and the simulator tests collisions after
+each low-level action only. So a path is free in the simulator if all its poses are free. The lattice begins
+at the pose of the robot; one more action leads from a pose next to the goal to the goal itself.
+
+If there is no path, `path_obstacles` finds objects without which there would be one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from needful.core.objects import Object
+from needful.envs.kinder.bodies import Body, Box, Disc, Pose, Scene, Shape, may_collide
+from needful.envs.kinder.motion import StepLimits, turn_between
+
+# The clearance that paths keep. It only makes up for the simulator's rounding to 32 bits.
+CLEARANCE = 5e-4
+
+Poses: TypeAlias = tuple[Pose, ...]
+
+
+@dataclass(slots=True)
+class PoseLattice:
+    """The free poses around the robot, with the arm and the held objects as they are.
+
+    Attributes:
+        scene: the shapes of the state.
+        limits: the spacing of the lattice.
+        xs, ys, thetas: the coordinates of the lattice. The robot is at `source`.
+        blocked: how many bodies the robot touches at each pose (direction, x, y).
+        blocked_by: the poses at which it touches each movable object.
+        distances: the number of low-level actions to each pose, by the objects that were ignored.
+    """
+
+    scene: Scene
+    limits: StepLimits
+    bounds: tuple[float, float, float, float]
+    xs: np.ndarray = field(init=False)
+    ys: np.ndarray = field(init=False)
+    thetas: np.ndarray = field(init=False)
+    source: tuple[int, int, int] = field(init=False)
+    blocked: np.ndarray = field(init=False)
+    blocked_by: dict[Object, np.ndarray] = field(default_factory=dict)
+    distances: dict[frozenset[Object], np.ndarray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        pose, (low_x, low_y, high_x, high_y) = self.scene.pose, self.bounds
+        self.xs, column = _coordinates(pose.x, low_x, high_x, self.limits.move)
+        self.ys, row = _coordinates(pose.y, low_y, high_y, self.limits.move)
+        turns = math.ceil(2 * math.pi / self.limits.turn - 1e-6)
+        self.thetas = pose.theta + np.arange(turns) * (2 * math.pi / turns)
+        self.source = (0, column, row)
+        shape = (turns, len(self.xs), len(self.ys))
+        self.blocked = np.zeros(shape, dtype=np.int16)
+        held = self.scene.held()
+        moving = [*self.scene.robot.parts(pose), *((body.shape, body.layer) for body in held)]
+        for body in self.scene.bodies:
+            if body in held:
+                continue
+            touching = np.zeros(shape, dtype=bool)
+            for part, layer in moving:
+                if may_collide(layer, body.layer):
+                    self._add_touching(touching, part, body)
+            self.blocked += touching
+            if body.movable and body.obj is not None:
+                self.blocked_by[body.obj] = touching
+
+    def _add_touching(self, touching: np.ndarray, part: Shape, body: Body) -> None:
+        """Mark the poses at which a part of the robot touches a body."""
+        pose = self.scene.pose
+        dx, dy = part.x - pose.x, part.y - pose.y
+        reach = math.hypot(dx, dy) + _radius(part) + _radius(body.shape) + CLEARANCE
+        i = slice(*np.searchsorted(self.xs, (body.shape.x - reach, body.shape.x + reach)))
+        j = slice(*np.searchsorted(self.ys, (body.shape.y - reach, body.shape.y + reach)))
+        if i.start >= i.stop or j.start >= j.stop:
+            return
+        turn = (self.thetas - pose.theta)[:, None, None]
+        cos, sin = np.cos(turn), np.sin(turn)
+        # The centre of the part, relative to the centre of the body.
+        x = self.xs[None, i, None] + (cos * dx - sin * dy) - body.shape.x
+        y = self.ys[None, None, j] + (sin * dx + cos * dy) - body.shape.y
+        if isinstance(part, Disc):
+            hit = _near_disc(x, y, part.radius, body.shape)
+        elif isinstance(body.shape, Disc):
+            raise NotImplementedError
+        else:
+            directions = (cos * part.cos - sin * part.sin, sin * part.cos + cos * part.sin)
+            hit = _near_box(x, y, directions, part, body.shape)
+        touching[:, i, j] |= hit
+
+    def path(self, goal: Pose, ignored: frozenset[Object] = frozenset()) -> Poses | None:
+        """Return poses that lead to the goal, one low-level action apart; None if there is no path.
+
+        The goal itself is not tested. Objects in `ignored` do not block the way.
+        """
+        distances = self._distances(ignored)
+        reached = [cell for cell in self._next_to(goal) if distances[cell] >= 0]
+        if not reached:
+            return None
+        cells = _trace(distances, min(reached, key=lambda cell: (distances[cell], cell)))
+        arm = self.scene.pose.arm
+        poses = (
+            Pose(float(self.xs[i]), float(self.ys[j]), float(self.thetas[k]), arm) for k, i, j in cells
+        )
+        return (*poses, goal)
+
+    def _distances(self, ignored: frozenset[Object]) -> np.ndarray:
+        """Return the number of low-level actions to each pose; -1 if it cannot be reached."""
+        if ignored not in self.distances:
+            blocked = self.blocked.copy()
+            for obj in sorted(ignored):
+                blocked -= self.blocked_by[obj]
+            self.distances[ignored] = _flood(blocked == 0, self.source)
+        return self.distances[ignored]
+
+    def _next_to(self, goal: Pose) -> list[tuple[int, int, int]]:
+        turns = [turn_between(float(theta), goal.theta) for theta in self.thetas]
+        move, turn = self.limits.move + 1e-9, self.limits.turn + 1e-9
+        return list(
+            itertools.product(
+                (k for k, one in enumerate(turns) if abs(one) <= turn),
+                (i for i, x in enumerate(self.xs) if abs(x - goal.x) <= move),
+                (j for j, y in enumerate(self.ys) if abs(y - goal.y) <= move),
+            )
+        )
+
+    def path_obstacles(self, goal: Pose) -> tuple[Object, ...]:
+        """Return objects without which there would be a path; an empty tuple if there is none even so.
+
+        If possible, it is one object.
+        """
+        for obj in sorted(self.blocked_by):
+            if self.path(goal, frozenset((obj,))) is not None:
+                return (obj,)
+        path = self.path(goal, frozenset(self.blocked_by))
+        if path is None:
+            return ()
+        hit = {body.obj for pose in path for body in self.scene.collisions(pose, CLEARANCE)}
+        return tuple(sorted(obj for obj in hit if obj is not None))
+
+
+def _coordinates(start: float, low: float, high: float, spacing: float) -> tuple[np.ndarray, int]:
+    """Return coordinates in [low, high] of which one is `start`, and its index."""
+    before, after = math.floor((start - low) / spacing), math.floor((high - start) / spacing)
+    return start + np.arange(-before, after + 1) * spacing, before
+
+
+def _radius(shape: Shape) -> float:
+    return shape.radius if isinstance(shape, Disc) else math.hypot(shape.half_width, shape.half_height)
+
+
+def _near_disc(x: np.ndarray, y: np.ndarray, radius: float, other: Shape) -> np.ndarray:
+    reach = radius + CLEARANCE
+    if isinstance(other, Disc):
+        return np.asarray(x * x + y * y < (reach + other.radius) ** 2)
+    along = np.maximum(0.0, np.abs(x * other.cos + y * other.sin) - other.half_width)
+    across = np.maximum(0.0, np.abs(y * other.cos - x * other.sin) - other.half_height)
+    return np.asarray(along * along + across * across < reach * reach)
+
+
+def _near_box(
+    x: np.ndarray, y: np.ndarray, direction: tuple[np.ndarray, np.ndarray], one: Box, other: Box
+) -> np.ndarray:
+    """Return where two rectangles overlap (separating axis theorem)."""
+    cos, sin = direction
+    parallel = np.abs(cos * other.cos + sin * other.sin)
+    across = np.abs(cos * other.sin - sin * other.cos)
+    a, b = one.half_width + CLEARANCE, one.half_height + CLEARANCE
+    c, d = other.half_width, other.half_height
+    return np.asarray(
+        (np.abs(x * cos + y * sin) < a + c * parallel + d * across)
+        & (np.abs(y * cos - x * sin) < b + c * across + d * parallel)
+        & (np.abs(x * other.cos + y * other.sin) < c + a * parallel + b * across)
+        & (np.abs(y * other.cos - x * other.sin) < d + a * across + b * parallel)
+    )
+
+
+def _flood(free: np.ndarray, source: tuple[int, int, int]) -> np.ndarray:
+    """Return the number of low-level actions from the source to each free pose; -1 if there is no path."""
+    distances = np.full(free.shape, -1, dtype=np.int16)
+    unseen = free.copy()
+    front = np.zeros(free.shape, dtype=bool)
+    front[source] = True
+    for step in itertools.count():
+        distances[front] = step
+        unseen &= ~front
+        wide = front | np.roll(front, 1, axis=0) | np.roll(front, -1, axis=0)
+        front = wide.copy()
+        front[:, 1:] |= wide[:, :-1]
+        front[:, :-1] |= wide[:, 1:]
+        wide = front.copy()
+        wide[:, :, 1:] |= front[:, :, :-1]
+        wide[:, :, :-1] |= front[:, :, 1:]
+        front = wide & unseen
+        if not front.any():
+            break
+    return distances
+
+
+def _trace(distances: np.ndarray, end: tuple[int, int, int]) -> list[tuple[int, int, int]]:
+    """Return the cells from the source to the end."""
+    turns, width, height = distances.shape
+    moves = sorted(itertools.product((-1, 0, 1), repeat=3), key=lambda move: (sum(map(abs, move)), move))
+    cells = [end]
+    for step in range(int(distances[end]) - 1, -1, -1):
+        k, i, j = cells[-1]
+        for turn, right, up in moves:
+            cell = ((k + turn) % turns, i + right, j + up)
+            if 0 <= cell[1] < width and 0 <= cell[2] < height and distances[cell] == step:
+                cells.append(cell)
+                break
+    return cells[::-1]

@@ -1,0 +1,172 @@
+"""Compare each cell of a table with the published number: sample size, verdict, reason and code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from enum import Enum
+
+from needful.evaluation.sources import sources_digest, unused_parts
+from needful.paper.differences import reason_for
+from needful.paper.domains import protocol_of
+from needful.paper.published_numbers import Estimate
+from needful.reports.statistics import ROUNDING
+from needful.reports.table import Cell, Table, aligned
+from needful.storage.json_fields import JsonValue
+
+HEADINGS = ("table", "domain", "learner", "n", "ours", "published", "verdict", "code", "reason")
+
+
+class Verdict(Enum):
+    """The result of comparing a measured number with a published one."""
+
+    AGREES = "agrees"
+    HIGHER = "higher"
+    LOWER = "lower"
+    NOT_RUN = "not run"
+    NOT_PUBLISHED = "not published"
+
+
+class Code(Enum):
+    """Which code computed a cell: the running code, other code, or code without a recorded digest."""
+
+    CURRENT = "current"
+    OLDER = "older"
+    UNKNOWN = "unknown"
+    NONE = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCell:
+    """A cell of a table beside the published number, as text.
+
+    Attributes:
+        table, domain, column: where the cell is.
+        sample: the numbers of seeds and of tasks per seed, such as "10 × 50".
+        measured, published: the numbers with their spreads; measured also with its 95 % interval.
+        verdict: whether the numbers agree; see `verdict_of`.
+        code: which code computed the cell.
+        reason: why the numbers or the sample sizes differ; empty if they do not.
+    """
+
+    table: str
+    domain: str
+    column: str
+    sample: str
+    measured: str
+    published: str
+    verdict: Verdict
+    code: Code
+    reason: str
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return the cell as a JSON object."""
+        return {**asdict(self), "verdict": self.verdict.value, "code": self.code.value}
+
+
+def check_tables(tables: Sequence[Table]) -> tuple[CheckedCell, ...]:
+    """Return all cells of the tables that have a measured or a published number."""
+    return tuple(
+        _checked(table, row.domain, column, cell)
+        for table in tables
+        for row in table.rows
+        for column, cell in zip(table.columns, row.cells, strict=True)
+        if cell.measured is not None or cell.published is not None
+    )
+
+
+def verdict_of(cell: Cell) -> Verdict:
+    """Return whether a cell agrees with the paper.
+
+    The numbers agree if the published mean plus or minus two of its spreads overlaps the measured 95 %
+    interval. In tables without intervals, the measured mean plus or minus two of its spreads is used.
+    """
+    if cell.measured is None:
+        return Verdict.NOT_RUN
+    if cell.published is None:
+        return Verdict.NOT_PUBLISHED
+    low, high = cell.interval or _around(cell.measured)
+    published_low, published_high = _around(cell.published)
+    if low <= published_high + ROUNDING and published_low <= high + ROUNDING:
+        return Verdict.AGREES
+    return Verdict.HIGHER if cell.measured.mean > cell.published.mean else Verdict.LOWER
+
+
+def _around(estimate: Estimate) -> tuple[float, float]:
+    spread = estimate.spread or 0.0
+    return estimate.mean - 2.0 * spread, estimate.mean + 2.0 * spread
+
+
+def code_of(cell: Cell, domain: str) -> Code:
+    """Return which code computed a cell."""
+    if cell.measured is None:
+        return Code.NONE
+    if not cell.sources:
+        return Code.UNKNOWN
+    current = sources_digest(unused=unused_parts(domain, invention=False, execution=False))
+    return Code.CURRENT if cell.sources == current else Code.OLDER
+
+
+def _checked(table: Table, domain: str, column: str, cell: Cell) -> CheckedCell:
+    verdict = verdict_of(cell)
+    return CheckedCell(
+        table.name,
+        domain,
+        column,
+        f"{cell.measured.count} × {cell.tasks}" if cell.measured else "",
+        table.measured_text(cell) if cell.measured else "",
+        table.estimate_text(cell.published) if cell.published else "",
+        verdict,
+        code_of(cell, domain),
+        "; ".join(filter(None, (_reason(table, domain, column, verdict), _sample_note(domain, cell)))),
+    )
+
+
+def _reason(table: Table, domain: str, column: str, verdict: Verdict) -> str:
+    if verdict in (Verdict.AGREES, Verdict.NOT_PUBLISHED):
+        return ""
+    if verdict is Verdict.NOT_RUN:
+        return "not enough computing time"
+    return reason_for(table.name, domain, column, verdict.value)
+
+
+def _sample_note(domain: str, cell: Cell) -> str:
+    """Return the reason for a sample that is smaller than that of the paper."""
+    protocol = protocol_of(domain)
+    if cell.measured is None or protocol is None:
+        return ""
+    if cell.measured.count >= protocol.seeds and cell.tasks >= protocol.tasks:
+        return ""
+    return f"the paper has {protocol.seeds} × {protocol.tasks}, which needs more computing time"
+
+
+def check_text(cells: Sequence[CheckedCell]) -> str:
+    """Return the cells for a terminal, one per line, then the numbers of cells by verdict and by code."""
+    lines = [HEADINGS]
+    for cell in cells:
+        where = (cell.table, cell.domain, cell.column, cell.sample)
+        numbers = (cell.measured, cell.published, cell.verdict.value, cell.code.value)
+        lines.append((*where, *numbers, cell.reason))
+    counts = [f"{_count(cells, verdict)} {verdict.value}" for verdict in Verdict if _count(cells, verdict)]
+    text = [*aligned(lines), "", f"{len(cells)} cells: {', '.join(counts)}.", age_text(cells)]
+    return "\n".join(filter(None, (*text[:-1], text[-1]))) + "\n"
+
+
+def age_text(cells: Sequence[CheckedCell]) -> str:
+    """Return a sentence about the cells that the running code did not compute; empty if there are none."""
+    measured = [cell for cell in cells if cell.code is not Code.NONE]
+    older = sum(cell.code is Code.OLDER for cell in measured)
+    unknown = sum(cell.code is Code.UNKNOWN for cell in measured)
+    parts = [
+        f"{count} of {len(measured)} cells {what}"
+        for count, what in (
+            (older, "were computed by older code"),
+            (unknown, "have no digest of their code (older releases did not record it)"),
+        )
+        if count
+    ]
+    return "; ".join(parts) + "." if parts else ""
+
+
+def _count(cells: Sequence[CheckedCell], verdict: Verdict) -> int:
+    return sum(cell.verdict is verdict for cell in cells)
