@@ -29,6 +29,10 @@ if not ENGINE_BUILT:
 
 # Variables such as FORCE_COLOR and GITHUB_ACTIONS add colours to help and usage errors.
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+# Lines that are printed every 10 seconds, and so only on a slow machine.
+PROGRESS_LINE = re.compile(
+    r"^(?:[A-Z][^:\n]*:(?: \d+ of \d+,)? \d+ s|\d+ of \d+ jobs done[^.\n]*)\n", re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,8 @@ def needful(*arguments: object) -> CommandResult:
     run = CliRunner().invoke(build_app(), [str(one) for one in arguments])
     if run.exception is not None and not isinstance(run.exception, SystemExit):
         raise run.exception
-    return CommandResult(run.exit_code, COLOUR.sub("", run.stdout), COLOUR.sub("", run.stderr))
+    err = PROGRESS_LINE.sub("", COLOUR.sub("", run.stderr))
+    return CommandResult(run.exit_code, COLOUR.sub("", run.stdout), err)
 
 
 def succeed(*arguments: object) -> CommandResult:
@@ -80,7 +85,7 @@ def start(*arguments: object, folder: Path, **environment: str) -> subprocess.Po
 def finish(process: subprocess.Popen[str]) -> CommandResult:
     """Wait for a command to end."""
     out, err = process.communicate(timeout=120)
-    return CommandResult(process.returncode, out, err)
+    return CommandResult(process.returncode, out, PROGRESS_LINE.sub("", err or ""))
 
 
 def read_lines(file: Path) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import toy_world
+from command_line import COLOUR
 from needful.cli.console import describe_evaluation, describe_failure, describe_plan
 from needful.core.controllers import Execution
 from needful.core.model import ConstantSampler
@@ -17,14 +18,15 @@ MODEL = toy_world.model(ConstantSampler((0.0,)))
 
 def test_solved_plan_is_described_step_by_step() -> None:
     result = plan(toy_world.task(), MODEL, toy_world.execute)
-    lines = describe_plan(result).splitlines()
-    assert lines[:6] == [
+    lines = COLOUR.sub("", describe_plan(result)).splitlines()
+    assert lines[:7] == [
         "1. MoveTo(robot, ball0)",
         "     MoveTo(robot, ball0; 0)",
         "     + Near(robot, ball0)",
         "2. Grasp(robot, ball0)",
         "     Grasp(robot, ball0)",
         "     + Holding(robot, ball0)",
+        "     - HandFree(robot)",
     ]
     assert lines[-2].startswith("Abstract plans: 1, ")
     assert lines[-1] == "Solved."
@@ -37,8 +39,8 @@ def test_failed_plan_is_described_with_step_and_reason() -> None:
         lambda state, action: Execution(state) if action.objects[2:] else toy_world.execute(state, action),
         PlanningConfig(max_abstract_plans=1),
     )
-    lines = describe_plan(result).splitlines()
-    assert lines[6:8] == ["3. Drop(robot, ball0, jar0)", "     not reached"]
+    lines = COLOUR.sub("", describe_plan(result)).splitlines()
+    assert lines[7:9] == ["3. Drop(robot, ball0, jar0)", "     not reached"]
     assert result.failure is not None
     assert lines[-3] == f"Not solved: {result.failure.detail} (step 3, {result.outcome.value})"
     assert lines[-2].startswith("Cause: Step 3, Drop(robot, ball0, jar0), ran but never made Inside(")

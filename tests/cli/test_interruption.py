@@ -55,6 +55,7 @@ COMPLETE_FILES = [
     "model/samplers.safetensors",
     "plans.jsonl.gz",
     "records.jsonl",
+    "run.json",
 ]
 
 
@@ -75,4 +76,4 @@ def test_kill_leaves_no_partial_file_under_a_final_name(tmp_path: Path) -> None:
     assert result.code == -signal.SIGKILL
     check_run_folder(tmp_path / "run")
     final = [name for name in files_below(tmp_path / "run") if not name.startswith(".needful-")]
-    assert final == COMPLETE_FILES
+    assert final == sorted([*COMPLETE_FILES, "progress.json"])

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from needful.approaches.base import SilentProgress
+from needful.approaches.catalogue import find_approach
 from needful.core.plans import Outcome, PlanningResult
+from needful.envs.catalogue import make_environment
 from needful.errors import OutputExistsError
+from needful.evaluation import run_folder
+from needful.evaluation.pipeline import RunConfig, collect
 from needful.evaluation.records import RunRecord, make_record, run_identity
-from needful.evaluation.run_folder import RunFolder
+from needful.evaluation.run_folder import RecordedProgress, RunFolder
 
 IDENTITY = run_identity("screws", "necessary", 3)
 
@@ -113,3 +119,51 @@ def test_files_left_by_a_failed_run(
     path = tmp_path / "run"
     fail_in(path, error, records=records, more=more)
     assert (sorted(os.listdir(path)) if path.exists() else []) == left
+
+
+def test_progress_file_has_the_stage_and_the_hill_climb(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_folder, "PROGRESS_SECONDS", 0.0)
+    folder = RunFolder.create(tmp_path / "run")
+    progress = RecordedProgress(SilentProgress(), folder)
+    report = progress.stage("Solving", 3)
+    report(2)
+
+    def written() -> dict[str, object]:
+        content: dict[str, object] = json.loads((folder.path / "progress.json").read_text())
+        return content
+
+    assert written() == {"stage": "Solving", "done": 2, "total": 3}
+    for uncovered, operators in ((7, 1), (5, 2), (5, 2), (0, 3)):
+        progress.observe_hypothesis(uncovered, operators, 9)
+    climb = written()["climb"]
+    assert isinstance(climb, dict)
+    assert [(step["uncovered"], step["operators"]) for step in climb["steps"]] == [(7, 1), (5, 2), (0, 3)]
+    progress.observe_hypothesis(8, 1, 9)  # hill climbing begins again
+    assert json.dumps(written()).count("uncovered") == 1
+    folder.save_summary({})
+    assert not (folder.path / "progress.json").exists()
+
+
+def test_observed_learning_learns_the_same_operators(tmp_path: Path) -> None:
+    environment, config = make_environment("cluttered-1d"), RunConfig(demos=4, tasks=0)
+    seen: list[tuple[int, int, int]] = []
+
+    class Observer(SilentProgress):
+        def observe_hypothesis(self, uncovered: int, operators: int, transitions: int) -> None:
+            seen.append((uncovered, operators, transitions))
+
+    demonstrations = collect(environment, config, SilentProgress()).demonstrations
+    learned = [
+        find_approach("necessary").learn(
+            environment.vocabulary, demonstrations, config.learning((), environment.execute, progress)
+        )
+        for progress in (SilentProgress(), Observer())
+    ]
+    for number, one in enumerate(learned):
+        one.save(tmp_path / str(number))
+    for name in ("model.json", "climb.json", "evidence.json"):
+        assert (tmp_path / "0" / name).read_bytes() == (tmp_path / "1" / name).read_bytes()
+    assert seen
+    assert seen[-1][0] == 0

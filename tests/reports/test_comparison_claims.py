@@ -1,6 +1,6 @@
 """The claims of a comparison page, computed again from the records of a sweep.
 
-The sweep has 2 approaches, 5 seeds and 2 settings. The numbers are computed here from the result files alone.
+The sweep has 2 approaches, 5 seeds and 2 settings. Numbers are computed here from the result files alone.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from needful.core.controllers import Execute, World
 from needful.core.demonstrations import Demonstration, Demonstrations
@@ -35,6 +35,15 @@ class Progress(Protocol):
 
         Returns a function. The caller passes it the number of finished parts whenever this changes.
         """
+        ...
+
+
+@runtime_checkable
+class ClimbObserver(Protocol):
+    """A `Progress` that also receives the hypotheses of the hill climbing over operators."""
+
+    def observe_hypothesis(self, uncovered: int, operators: int, transitions: int) -> None:
+        """Receive a hypothesis: uncovered transitions, operators, and transitions in total."""
         ...
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Protocol
 
-from needful.approaches.base import DEFAULTS, LearningConfig, check_demonstrations, timed
+from needful.approaches.base import DEFAULTS, ClimbObserver, LearningConfig, check_demonstrations, timed
 from needful.approaches.learned_model import LearnedModel
 from needful.approaches.practice import Practice
 from needful.core.controllers import Execute, Execution, GroundController
@@ -53,6 +53,7 @@ class BilevelApproach:
         learn_operators: the operator learner.
         operator_config: the settings of the operator learner, as stored in model.json.
         replay_count: the number of replays that the operator learner needs.
+        watched: returns the operator learner with an observer of its hill climbing; None without one.
     """
 
     name: str
@@ -60,6 +61,7 @@ class BilevelApproach:
     learn_operators: LearnOperators
     operator_config: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     replay_count: int = 0
+    watched: Callable[[ClimbObserver], LearnOperators] | None = None
 
     @property
     def has_operators(self) -> bool:
@@ -84,10 +86,13 @@ class BilevelApproach:
         if config.invention is not None:
             return self._invent_and_learn(vocabulary, demonstrations, config, deadline)
         config.progress.stage("Learning operators and samplers")
+        approach = self
+        if self.watched is not None and isinstance(config.progress, ClimbObserver):
+            approach = replace(self, learn_operators=self.watched(config.progress))
 
         def learn(demonstrations: Demonstrations) -> LearnedModel:
             return learn_model(
-                vocabulary, demonstrations, self, config.samplers, config.seed, config.replays, deadline
+                vocabulary, demonstrations, approach, config.samplers, config.seed, config.replays, deadline
             )
 
         learned = learn(demonstrations)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from importlib.util import find_spec
 from types import MappingProxyType
 
-from needful.approaches.base import Approach
-from needful.approaches.bilevel import BilevelApproach
+from needful.approaches.base import Approach, ClimbObserver
+from needful.approaches.bilevel import BilevelApproach, LearnOperators
 from needful.approaches.gnn import GnnApproach
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstrations
@@ -24,7 +24,9 @@ from needful.operator_learning.hill_climbing import (
 from needful.operator_learning.induction import whole_typed_predicate
 from needful.operator_learning.learn_operators import AS_IN_PAPER, OperatorLearningConfig, learn_operators
 from needful.operator_learning.learned_operators import LearnedOperators
+from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.noise import keep_atoms
+from needful.operator_learning.objective import Hypothesis
 from needful.policies.rollout import follow, shoot
 
 
@@ -37,7 +39,16 @@ def necessary_approach(name: str, description: str, config: OperatorLearningConf
         # Replays are ignored: they have no goal, so none of their changes is necessary for a goal.
         return learn_operators(demonstrations, config, deadline)
 
-    return BilevelApproach(name, description, learn, MappingProxyType(config.describe()))
+    def watched(observer: ClimbObserver) -> LearnOperators:
+        def reduce(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
+            # Hill climbing calls this function with each hypothesis that it has reached.
+            objective = start.objective
+            observer.observe_hypothesis(objective.uncovered, objective.operators, problem.size)
+            return config.reduce(start, problem)
+
+        return necessary_approach(name, description, replace(config, reduce=reduce)).learn_operators
+
+    return BilevelApproach(name, description, learn, MappingProxyType(config.describe()), watched=watched)
 
 
 NECESSARY = necessary_approach(

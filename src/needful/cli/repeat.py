@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import typer
 
@@ -119,7 +119,7 @@ def _repeat(
 ) -> Repetition:
     before = _recorded(folder)
     arguments = shlex.split(before.command)[2:]
-    options = context.command.make_context("run", arguments, parent=context.parent)
+    options = cast(typer.Context, context.command.make_context("run", arguments, parent=context.parent))
     reference = domain or options.params["domain"]
     if domain is None and ":" in reference:
         raise InvalidInputError(

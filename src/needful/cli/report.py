@@ -28,8 +28,8 @@ def report(
         list[Path],
         typer.Argument(
             metavar="RUNS",
-            help="Run folders, folders that contain them, or folders of `needful reproduce`; runs of the same "
-            "domain are compared.",
+            help="Run folders, folders that contain them, or folders of `needful reproduce`; runs of the "
+            "same domain are compared.",
         ),
     ],
     out: Annotated[

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -89,8 +90,8 @@ def make_server(folder: Path, port: int | None = None) -> ViewServer:
 class ViewHandler(BaseHTTPRequestHandler):
     """Answers the requests of the page: the page itself, the runs, one run, and reports.
 
-    No file is sent as it is. A run is found by its name among the runs in the folder, so that no request can
-    reach another path.
+    No file is sent as it is. A run is found by its name among the runs in the folder, so that no request
+    can reach another path.
     """
 
     server: ViewServer
@@ -100,13 +101,13 @@ class ViewHandler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer a GET request."""
-        # A web site could give its own name the address 127.0.0.1 and then read the answers (DNS rebinding).
+        # A web site could give its own name the address 127.0.0.1, and read the answers (DNS rebinding).
         port = self.server.server_port
         if self.headers.get("Host") not in (f"{ADDRESS}:{port}", f"localhost:{port}"):
             self._send(HTTPStatus.FORBIDDEN, PLAIN, b"Open the address that `needful view` printed.\n")
             return
         parts = urlsplit(self.path)
-        answers = {
+        answers: dict[str, Callable[[], None]] = {
             "/": self._send_page,
             "/runs.json": self._send_runs,
             "/run.json": partial(self._send_run, parse_qs(parts.query).get("run", [])),

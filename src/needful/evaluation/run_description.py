@@ -1,7 +1,7 @@
 """run.json: how a run was made. The format is `needful-run`, version 1.
 
-It is the only file of a run folder with the time of the run. No other file depends on when the run was made.
-Host names and folders of the user are not stored.
+It is the only file of a run folder with the time of the run: no other file depends on when the run was
+made. Host names and folders of the user are not stored.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _without_folders(value: Any) -> Any:
 
 
 def without_folders(text: str) -> str:
-    """Return the last part of a path that is absolute or leaves the current folder; other texts unchanged."""
+    """Return the last part of a path that is absolute or leaves the current folder, or any other text."""
     option, equals, value = text.partition("=") if text.startswith("--") else ("", "", text)
     path = PurePath(value)
     if path.is_absolute() or value.startswith("~") or ".." in path.parts:

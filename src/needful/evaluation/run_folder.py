@@ -82,11 +82,8 @@ class RunFolder:
         try:
             yield folder
         except BaseException as error:
-            results = set(os.listdir(path)) - {
-                "records.jsonl",
-                RUN_FILE,
-                PROGRESS_FILE,
-            }  # results other than records
+            (path / PROGRESS_FILE).unlink(missing_ok=True)
+            results = set(os.listdir(path)) - {"records.jsonl", RUN_FILE}  # results other than records
             if folder._lines or (isinstance(error, KeyboardInterrupt) and results):
                 error.add_note(f"Finished results are in {path}.")
             else:
@@ -145,24 +142,41 @@ class RecordedProgress:
 
     shown: Progress
     folder: RunFolder
+    # The content of progress.json, and the time at which it was written.
+    _content: dict[str, Any] = field(default_factory=dict)
+    _written: list[float] = field(default_factory=list)
 
     def stage(self, name: str, total: int | None = None) -> Callable[[int], None]:
         """Begin a stage of `total` parts; see `Progress.stage`."""
         report = self.shown.stage(name, total)
-        written = [time.monotonic()]
-        self._write(name, 0, total)
+        self._content.update(stage=name, done=0, total=total)
+        self._write()
 
         def report_and_write(done: int) -> None:
             report(done)
-            if time.monotonic() - written[0] >= PROGRESS_SECONDS:
-                written[0] = time.monotonic()
-                self._write(name, done, total)
+            self._content["done"] = done
+            self._write_sometimes()
 
         return report_and_write
 
-    def _write(self, stage: str, done: int, total: int | None) -> None:
-        content: JsonValue = {"stage": stage, "done": done, "total": total}
-        write_text(self.folder.path / PROGRESS_FILE, dump_json(content) + "\n")
+    def observe_hypothesis(self, uncovered: int, operators: int, transitions: int) -> None:
+        """Add a hypothesis to the curve of the hill climbing; a worse one begins a new curve."""
+        climb = self._content.setdefault("climb", {"steps": []})
+        climb["transitions"], steps = transitions, climb["steps"]
+        step = {"move": "cover", "uncovered": uncovered, "operators": operators}
+        if steps and uncovered > steps[-1]["uncovered"]:
+            steps.clear()
+        if not steps or steps[-1] != step:
+            steps.append(step)
+            self._write_sometimes()
+
+    def _write_sometimes(self) -> None:
+        if time.monotonic() - self._written[-1] >= PROGRESS_SECONDS:
+            self._write()
+
+    def _write(self) -> None:
+        self._written[:] = [time.monotonic()]
+        write_text(self.folder.path / PROGRESS_FILE, dump_json(self._content) + "\n")
 
 
 def differing_results(before: Path, after: Path) -> tuple[str, ...]:

@@ -33,7 +33,8 @@ from needful.planning.failed_draws import FailedDraws
 MAX_DRAWS_PER_TRY = 100
 # The first draws of a try come from the sampler. If the controller cannot start with any of them, the other
 # draws come from a normal distribution. Its mean is the mean of the first draws. Its standard deviation is
-# SPREAD_FACTOR times the standard deviation of the first draws.
+# SPREAD_FACTOR times the standard deviation of the first draws. If they are all equal, it is NOISE_FRACTION
+# of the parameter's range.
 SAMPLER_DRAWS_PER_TRY = 50
 SPREAD_FACTOR = 3.0
 # If the sampler repeats parameters that were already tried in a state, Gaussian noise is added to them. Its
@@ -315,8 +316,10 @@ class _Step:
                     )
             else:
                 drawn = [action.parameters for action in rejected[:SAMPLER_DRAWS_PER_TRY]]
-                centre, spread = np.mean(drawn, axis=0), np.std(drawn, axis=0)
-                parameters = controller.clip(rng.normal(centre, SPREAD_FACTOR * spread))
+                centre, spread = np.mean(drawn, axis=0), SPREAD_FACTOR * np.std(drawn, axis=0)
+                noise = NOISE_FRACTION * np.subtract(controller.high, controller.low)
+                deviation = np.where(spread > 0.0, spread, noise)
+                parameters = controller.clip(rng.normal(centre, deviation).tolist())
             action = GroundController(controller, objects, parameters)
             if action.initiable(state):
                 return action, draw + 1, rejected

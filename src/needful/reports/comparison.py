@@ -1,8 +1,8 @@
 """Compare runs: groups that differ only in their seeds, and pairs of groups on the same tasks.
 
-Runs belong to one group if they have the same domain, learner and settings. Numbers of a group are means over
-its seeds with 95 % intervals. Two groups are compared on the tasks that both tried. Tasks are matched by the
-digest of their initial state and goal, never by their number.
+Runs belong to one group if they have the same domain, learner and settings. Numbers of a group are means
+over its seeds with 95 % intervals. Two groups are compared on the tasks that both tried. Tasks are matched
+by the digest of their initial state and goal, never by their number.
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ def _notes(groups: Sequence[RunsOfGroup], pairs: int) -> Iterable[str]:
             "Their tasks are not compared one by one."
         )
     if pairs > MAX_PAIRS:
-        yield f"Of {pairs} pairs of groups, {MAX_PAIRS} are compared task by task: those with the most runs."
+        yield f"Of {pairs} pairs of groups, {MAX_PAIRS} are compared by task: those with the most runs."
     versions: dict[str, set[str]] = {}
     for run in runs:
         for name, version in run.versions.items():

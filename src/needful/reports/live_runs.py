@@ -1,7 +1,7 @@
 """The runs in a folder, also while they are made: what `needful view` shows.
 
-Nothing is read outside of the folder: symbolic links are ignored. A run that is deleted or half written while
-it is read is shown as far as it can be read.
+Nothing is read outside of the folder: symbolic links are ignored. A run that is deleted or half written
+while it is read is shown as far as it can be read.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _read_folder(name: str, path: Path, signature: Signature) -> LiveRun:
     total = settings.get("tasks", summary.get("tasks"))
     row = {
         **_empty_row(name),
-        "state": "finished" if summary else "running",
+        "state": "finished" if summary else "running" if progress else "unfinished",
         "domain": str(known.get("domain", "")),
         "learner": str(known.get("learner", "")),
         "seed": known.get("seed"),

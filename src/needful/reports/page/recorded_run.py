@@ -79,7 +79,7 @@ class RecordedRun:
 
     @property
     def settings(self) -> dict[str, str]:
-        """The settings of the run as texts; without run.json, the number of demonstrations and the preset."""
+        """The settings of the run as texts; without run.json, only those in summary.json."""
         if self.description is not None:
             return flat_settings(self.description.settings)
         known = {name: self.summary[name] for name in ("demos", "preset") if name in self.summary}

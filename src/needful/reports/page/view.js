@@ -68,7 +68,7 @@ function showRuns(runs) {
   });
   known = runs;
   const running = runs.filter(run => run.state === "running").length;
-  status.textContent = `${count(runs.length, "run")}, ${running} running or unfinished.`;
+  status.textContent = `${count(runs.length, "run")}, ${running} running.`;
   countChosen();
   arrange();
 }
@@ -138,7 +138,7 @@ async function poll() {
 main.append(
   section("list", "Runs",
     make("p", {class: "view-tools"}, make("label", {for: "filter"}, "Show "), filter, " ", compare),
-    make("div", {class: "wide", tabindex: 0, role: "region", "aria-label": "Runs"}, make("table", {},
+    make("div", {class: "wide", tabindex: 0, role: "region", "aria-label": "List of runs"}, make("table", {},
       make("thead", {}, make("tr", {}, ["", "run", "domain", "learner", "seed", "state", "solved", "started (UTC)"].map(head =>
         make(head ? "th" : "td", head ? {scope: "col"} : {}, head)))), list))),
   detail);
