@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from needful.paper.published_numbers import Estimate
 from needful.paper.presets import preset_job
+from needful.paper.published_numbers import Estimate
 from needful.reports.paper_tables import TABLES, fill_table, fill_tables
 from needful.reports.runs import group_runs, learning_seconds, operator_count
 from needful.reports.table import Cell, Table, one_decimal, table_rows, three_digits
@@ -307,7 +307,9 @@ def test_both_tables_and_their_methods() -> None:
 
 
 def test_results_of_different_code_are_not_averaged() -> None:
-    runs = [make_result(replace(SCREWS, seed=seed), [outcome]) for seed, outcome in ((0, SOLVED), (1, FAILED))]
+    runs = [
+        make_result(replace(SCREWS, seed=seed), [outcome]) for seed, outcome in ((0, SOLVED), (1, FAILED))
+    ]
     records = tuple(replace(one, versions={"sources": "a"}) for one in runs[1].records)
     groups = group_runs([runs[0], replace(runs[1], records=records)])
     assert [(group.sources, len(group.runs)) for group in groups] == [("", 1), ("a", 1)]

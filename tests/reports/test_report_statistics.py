@@ -19,6 +19,7 @@ from needful.reports.statistics import (
     mean,
     standard_deviation,
     standard_error,
+    success_interval,
     within_spread_of_best,
 )
 

@@ -155,8 +155,8 @@ def _sample_tasks(env: Environment, count: int, seed: int, findings: Findings) -
                     findings.add(
                         f"a second call gave a different {split.value} task: {difference}",
                         location,
-                        "Use random numbers from `rng` only, and keep no state between calls. The simulator "
-                        "may also keep state that its `reset` does not set.",
+                        "Use random numbers from `rng` only, and keep no state between calls. The "
+                        "simulator may also keep state that its `reset` does not set.",
                     )
     return sampled
 
@@ -318,8 +318,8 @@ def _report_difference(
 def _repeatability_remedy(env: Environment) -> str:
     if isinstance(env, SnapshotEnvironment):
         return (
-            "A snapshot misses hidden state, `run` depends on something outside the simulator, or `observe` "
-            "reads values that the simulator has not updated since its last step."
+            "A snapshot misses hidden state, `run` depends on something outside the simulator, or "
+            "`observe` reads values that the simulator has not updated since its last step."
         )
     return (
         "Make the result depend on the arguments only. For a physics engine, derive from "

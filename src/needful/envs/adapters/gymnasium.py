@@ -46,9 +46,9 @@ class GymnasiumEnvironment(SnapshotEnvironment):
         except Exception as error:
             names = [name for name, value in attributes.items() if not _can_be_copied(value)]
             raise InvalidInputError(
-                f"The simulator of {self.name!r} ({type(self.simulator).__name__}) cannot be copied because "
-                f"of its attributes {names}: {error}. Override `save` and `restore` to save only the state; "
-                "for MuJoCo, see MujocoSimulator in needful.envs.adapters.mujoco."
+                f"The simulator of {self.name!r} ({type(self.simulator).__name__}) cannot be copied: "
+                f"{error}. These attributes prevent it: {names}. Override `save` and `restore` to save "
+                "only the state; for MuJoCo, see MujocoSimulator in needful.envs.adapters.mujoco."
             ) from error
 
     def restore(self, token: dict[str, Any]) -> None:
