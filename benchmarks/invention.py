@@ -5,14 +5,15 @@ Usage: python benchmarks/invention.py TABLE [--domains D ...] [--seeds S ...] [-
 
 The tables:
 
-    goals        all predicates that are not in goals are withheld, and invented
-    detours      the same, and a third of the demonstrations contain a superfluous step
+    goals          all predicates that are not in goals are withheld, and invented
+    detours        the same, and a third of the demonstrations contain superfluous steps
     leave-one-out  each predicate that is not in goals is withheld in turn, and the others are kept
-    words        the predicates that are invented with the first seed, as sentences
+    words          the predicates that are invented with the first seed, as sentences
 
 Each result is a line of the file, with its settings. Results in the file are not measured again, so a table
-can be continued after an interruption. Times are CPU seconds of the invention alone. Household domains have
-10 demonstrations and 10 tasks unless --demos and --tasks are given, other domains 50.
+can be continued after an interruption. Times are CPU seconds of the invention alone. Planning is limited in
+CPU seconds, too. Household domains have 10 demonstrations and 10 tasks unless --demos and --tasks are
+given, other domains 50.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from needful.paper.domains import DOMAINS, protocol_of
 
 TABLES = ("goals", "detours", "leave-one-out", "words")
 PRACTICE_TASKS = 20
-# One superfluous step is inserted into each of these demonstrations.
+# Superfluous steps are inserted into every third demonstration.
 DETOUR_EVERY = 3
 
 
@@ -112,7 +113,7 @@ def measure(job: Job) -> dict:
     )
     seconds = time.process_time() - start
     learned = needful.learn_model(found.vocabulary, found.demonstrations, seed=job.seed)
-    config = needful.PlanningConfig(timeout=protocol_of(job.domain).timeout)
+    config = needful.PlanningConfig(timeout=protocol_of(job.domain).timeout, clock=time.thread_time)
     solved = 0
     for index in range(job.tasks):
         task = env.task("test", index, job.seed)

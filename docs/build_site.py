@@ -22,7 +22,7 @@ from generated_pages import DOCS, ROOT, generated_pages
 # The pages of each section of the menu: their names, or the folder that they are in.
 NAVIGATION: Mapping[str, tuple[str, ...]] = {
     "Start": ("install", "concepts", "tutorial", "samples/"),
-    "How to": ("extending", "simulators", "predicates", "execution", "howto/", "household"),
+    "How to": ("extending", "simulators", "predicates", "execution", "notebooks", "howto/", "household"),
     "Domains": ("domains/",),
     "In depth": (
         "learning",

@@ -103,10 +103,13 @@ class Browser:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
-    def press(self, key: str, text: str = "") -> None:
-        """Press and release a key."""
-        self.send("Input.dispatchKeyEvent", type="keyDown", key=key, text=text, code=key)
-        self.send("Input.dispatchKeyEvent", type="keyUp", key=key, code=key)
+    def press(self, key: str, text: str = "", shift: bool = False) -> None:
+        """Press and release a key, with or without Shift."""
+        modifiers = 8 if shift else 0
+        self.send(
+            "Input.dispatchKeyEvent", type="keyDown", key=key, text=text, code=key, modifiers=modifiers
+        )
+        self.send("Input.dispatchKeyEvent", type="keyUp", key=key, code=key, modifiers=modifiers)
 
     def mouse(self, kind: str, x: float, y: float, **details: Any) -> None:
         """Move the mouse, or press or release a button."""

@@ -30,6 +30,8 @@ from needful.core.definitions import defined_predicate as defined_predicate
 from needful.core.demonstrations import Demonstration as Demonstration
 from needful.core.demonstrations import Transition as Transition
 from needful.core.expressions import Expression as Expression
+from needful.core.failure_causes import FailureCause as FailureCause
+from needful.core.failure_causes import explain_failure as explain_failure
 from needful.core.model import ConstantSampler as ConstantSampler
 from needful.core.model import PlanningModel as PlanningModel
 from needful.core.model import Sampler as Sampler
@@ -45,6 +47,7 @@ from needful.core.plans import AbstractPlan as AbstractPlan
 from needful.core.plans import AgentEvent as AgentEvent
 from needful.core.plans import AgentResult as AgentResult
 from needful.core.plans import Decision as Decision
+from needful.core.plans import Draw as Draw
 from needful.core.plans import Failure as Failure
 from needful.core.plans import Outcome as Outcome
 from needful.core.plans import PlanningResult as PlanningResult

@@ -187,3 +187,9 @@ def test_invalid_references_fail_before_writing(
     assert result.code == code
     assert expected in result.error_text
     assert files_below(tmp_path) == {}
+
+
+def test_a_file_without_a_class_gets_a_hint() -> None:
+    refused = needful("run", "my_env.py")
+    assert refused.code == 2
+    assert "my_env.py:MyEnv" in refused.error_text

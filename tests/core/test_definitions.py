@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from needful import InvalidInputError, Object, State, Type, UnknownNameError, abstract
-from needful.core.definitions import Definition, defined_predicate, true_tuples
+from needful.core.definitions import Conjunction, Definition, defined_predicate, true_tuples
 from needful.core.expressions import KINDS, Expression, feature_array
 
 THING = Type("thing", ("x", "y", "theta", "id"))
@@ -136,12 +136,13 @@ def test_sentences() -> None:
     assert Definition(some, ">", 1.0).sentence.startswith("for every other thing, ")
     clear = Expression("line distance", (ROBOT, PLACE, THING), (*PAIR, ("x", "y")), "min")
     assert Definition(clear, ">", 0.04).sentence == (
-        "for every thing, the distance of that thing from the line through the robot and the place is above 0.04"
+        "for every thing, the distance of that thing from the line through the robot and the place is "
+        "above 0.04"
     )
     among = Expression("segment distance", (THING, THING, THING), (*PAIR, ("x", "y")), "min")
     assert Definition(among, "<=", 1.0).sentence == (
-        "for some other thing, the distance of that other thing from the segment between the first thing and "
-        "the second thing is at most 1"
+        "for some other thing, the distance of that other thing from the segment between the first thing "
+        "and the second thing is at most 1"
     )
     most = Expression("feature", (THING,), (("id",),), "max")
     assert Definition(most, "<=", 1.0).sentence == "for every thing, id of that thing is at most 1"
@@ -167,6 +168,53 @@ def test_invalid_definitions_are_rejected(make, expected_text: str) -> None:
     with pytest.raises((InvalidInputError, UnknownNameError)) as raised:
         make()
     assert expected_text in str(raised.value)
+
+
+NEAR = Definition(Expression("distance", (THING, PLACE), PAIR), "<=", 6.0)
+RIGHT = Definition(Expression("difference", (PLACE, THING), (("x",), ("x",))), ">", 0.0)
+LARGE = Definition(Expression("feature", (PLACE,), (("id",),)), ">", -3.0)
+BOTH = Conjunction((THING, PLACE), ((NEAR, (0, 1)), (RIGHT, (1, 0)), (LARGE, (1,))))
+
+
+def test_a_conjunction_holds_where_all_parts_hold() -> None:
+    found = 0
+    for seed in range(8):
+        state = sample_state(seed)
+        predicate = defined_predicate(BOTH, "both")
+        wanted = {
+            (a, b)
+            for a, b in itertools.product(state.of_type(THING), state.of_type(PLACE))
+            if NEAR.holds(state, (a, b)) and RIGHT.holds(state, (b, a)) and LARGE.holds(state, (b,))
+        }
+        assert {atom.objects for atom in abstract(state, [predicate])} == wanted
+        assert all(
+            predicate.holds(state, pair) == (pair in wanted)
+            for pair in itertools.product(state.of_type(THING), state.of_type(PLACE))
+        )
+        found += len(wanted)
+    assert found > 0
+
+
+def test_the_sentence_of_a_conjunction_names_the_same_objects_in_all_parts() -> None:
+    apart = Definition(Expression("difference", (THING, THING), (("x",), ("x",))), ">", 1.0)
+    other = Definition(Expression("difference", (THING, THING), (("y",), ("y",))), ">", 2.0)
+    assert Conjunction((THING, THING), ((apart, (0, 1)), (other, (1, 0)))).sentence == (
+        "x of the first thing minus x of the second thing is above 1, and y of the second thing minus y of "
+        "the first thing is above 2"
+    )
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected_text"),
+    [
+        (((NEAR, (0, 1)),), "at least two parts"),
+        (((NEAR, (0, 1)), (RIGHT, (0, 1))), "does not fit the arguments"),
+        (((NEAR, (0, 1)), (RIGHT, (1, 2))), "are not those of the arguments"),
+    ],
+)
+def test_invalid_conjunctions_are_rejected(parts, expected_text: str) -> None:
+    with pytest.raises(InvalidInputError, match=expected_text):
+        Conjunction((THING, PLACE), parts)
 
 
 def test_every_kind_is_tested() -> None:

@@ -84,6 +84,6 @@ def test_rejected_draws_name_the_reason() -> None:
 def test_other_failures_repeat_the_detail() -> None:
     draw = Draw((), Outcome.CONTROLLER_FAILED, reason="It slipped.")
     assert (
-        "failed: It slipped." in cause(draw, outcome=Outcome.CONTROLLER_FAILED, detail="It slipped.").cause
+        "Step 2: It slipped." in cause(draw, outcome=Outcome.CONTROLLER_FAILED, detail="It slipped.").cause
     )
     assert cause(outcome=Outcome.HORIZON_EXCEEDED).advice == "Increase the horizon."

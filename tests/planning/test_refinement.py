@@ -486,3 +486,13 @@ def test_without_perturbation_the_first_report_ends_the_refinement() -> None:
     limits = RefinementLimits(3, 100, Budget.unlimited(), perturb=False)
     found = run(sampler, toy_world.task(balls=2), crowded(lambda offset: offset == 0.0), limits=limits)
     assert [obj.name for obj in found.offending] == ["ball0", "ball1"]
+
+
+def test_if_the_only_draw_of_a_sampler_is_rejected_others_near_it_are_tried() -> None:
+    picky = replace(toy_world.MOVE_TO, initiable=lambda state, objects, parameters: parameters[0] > 0.05)
+    task = toy_world.task()
+    move, *rest = plan_for(task)
+    plan = (replace(move.operator, controller=picky).ground(move.objects), *rest)
+    found = run(ConstantSampler((0.0,)), task, plan=plan)
+    assert found.failure is None
+    assert found.actions[0].parameters[0] > 0.05

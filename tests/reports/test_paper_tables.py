@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from needful.paper.presets import preset_job
 from needful.paper.published_numbers import Estimate
-from needful.reports.paper_tables import TABLES, fill_table
+from needful.reports.paper_tables import TABLES, fill_table, fill_tables
 from needful.reports.runs import group_runs, learning_seconds, operator_count
 from needful.reports.table import Cell, Table, one_decimal, table_rows, three_digits
 from needful.sweeps.jobs import Job
@@ -281,3 +282,35 @@ def test_a_mean_without_a_spread_stands_alone() -> None:
     table = Table("t", "t", "c", (), (), one_decimal)
     assert table.estimate_text(Estimate(98.76, None, 1)) == "98.8"
     assert table.estimate_text(Estimate(98.76, 0.44, 10)) == "98.8 (0.4)"
+
+
+def test_single_seeds_are_not_compared_with_several() -> None:
+    one = [make_result(replace(SCREWS, learner="ci"), [SOLVED] * 2)]
+    several = [make_result(replace(SCREWS, seed=seed), [SOLVED, FAILED]) for seed in range(2)]
+    table = fill_table("main", group_runs([*one, *several]))
+    assert cell(table, "screws", "Necessary").best
+    assert not cell(table, "screws", "CI").best
+    assert cell(fill_table("main", group_runs(one)), "screws", "CI").best
+
+
+def test_both_tables_and_their_methods() -> None:
+    preset = preset_job("screws", "necessary", 0)
+    gnn = replace(SCREWS, learner="gnn-shooting")
+    groups = group_runs([make_result(job) for job in (preset, SCREWS, gnn)])
+    published, needful = fill_tables("main", groups)
+    assert (published.name, needful.name) == ("main_as_published", "main")
+    for table, job in ((published, preset), (needful, SCREWS)):
+        found = cell(table, "screws", "Necessary")
+        assert found.setting is not None
+        assert found.setting.learner == job.learner
+        assert cell(table, "screws", "GNN Shoot").measured is not None
+
+
+def test_results_of_different_code_are_not_averaged() -> None:
+    runs = [
+        make_result(replace(SCREWS, seed=seed), [outcome]) for seed, outcome in ((0, SOLVED), (1, FAILED))
+    ]
+    records = tuple(replace(one, versions={"sources": "a"}) for one in runs[1].records)
+    groups = group_runs([runs[0], replace(runs[1], records=records)])
+    assert [(group.sources, len(group.runs)) for group in groups] == [("", 1), ("a", 1)]
+    assert cell(fill_table("main", groups), "screws", "Necessary").sources == "a"

@@ -19,6 +19,7 @@ from needful.reports.statistics import (
     mean,
     standard_deviation,
     standard_error,
+    success_interval,
     within_spread_of_best,
 )
 
@@ -144,3 +145,14 @@ def test_a_bootstrap_interval_has_about_the_normal_width() -> None:
     assert found.low < found.mean < found.high
     assert found.high - found.low == pytest.approx(2 * 1.96 * standard_error(values), rel=0.05)
     assert bootstrap_interval(values, np.random.default_rng(2)) == found
+
+
+def test_success_interval_is_wilsons_if_seeds_agree() -> None:
+    assert success_interval([50], [50]) == pytest.approx((92.865, 100.0), abs=1e-3)
+    assert success_interval([5, 5], [10, 10]) == pytest.approx(success_interval([10], [20]))
+
+
+def test_success_interval_is_wider_if_seeds_differ() -> None:
+    low, high = success_interval([0, 10, 0, 10], [10] * 4)
+    even_low, even_high = success_interval([5, 5, 5, 5], [10] * 4)
+    assert low < even_low < 50.0 < even_high < high

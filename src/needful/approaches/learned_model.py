@@ -270,6 +270,8 @@ class LearnedModel:
         changed, predicted = self.predicted_changes()
         if not changed:
             return []
+        if predicted == changed:
+            return [f"In the demonstrations {changed:,} atoms changed. The operators predict all of them."]
         return [
             f"In the demonstrations {changed:,} atoms changed. The operators predict {predicted:,} of them "
             f"({predicted / changed:.0%}).",

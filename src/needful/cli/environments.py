@@ -122,6 +122,10 @@ def chosen_environment(reference: str) -> Iterator[Environment]:
     user's code does not mix with the results on stdout.
     """
     if ":" not in reference:
+        if reference.endswith(".py"):
+            raise typer.BadParameter(
+                f"{reference!r} names a file. Add the name of its environment class: {reference}:MyEnv"
+            )
         yield make_environment(reference)
         return
     findings = Findings()

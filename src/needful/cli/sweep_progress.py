@@ -1,4 +1,4 @@
-"""The progress of a sweep, as a table on stderr."""
+"""The progress of a sweep on stderr: a table on a terminal, otherwise lines."""
 
 from __future__ import annotations
 

@@ -98,10 +98,12 @@ def _failed_step(failure: Failure) -> FailureCause:
         return FailureCause(
             f"{step}, would exceed the limit on low-level actions.", "Increase the horizon."
         )
-    advice = "The controller or the simulator reports the problem; a precondition may be missing."
-    if failure.outcome is Outcome.TIMEOUT:
-        advice = "Increase the time limit."
-    return FailureCause(f"{step}, failed: {failure.detail}", advice)
+    advice = {
+        Outcome.TIMEOUT: "Increase the time limit.",
+        Outcome.ENVIRONMENT_FAILURE: "The simulator names the objects in the way. Planning handles them "
+        "if an operator moves or changes them and more than one abstract plan is allowed.",
+    }.get(failure.outcome, "The controller reports the problem; a precondition may be missing.")
+    return FailureCause(f"Step {failure.step + 1}: {failure.detail}", advice)
 
 
 def _rejections(failure: Failure, draws: int) -> str:

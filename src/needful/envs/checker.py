@@ -19,6 +19,7 @@ from needful.core.controllers import Controller, GroundController
 from needful.core.demonstrations import Demonstrations
 from needful.core.state import FeatureDifference, State
 from needful.core.tasks import Task
+from needful.envs.adapters.snapshots import SnapshotEnvironment
 from needful.envs.catalogue import ATTRIBUTES, SET_ATTRIBUTES, check_name
 from needful.envs.check_demonstrators import (
     Solve,
@@ -148,18 +149,29 @@ def _sample_tasks(env: Environment, count: int, seed: int, findings: Findings) -
                 check_type(task.initial_state, State)
                 sampled[f"{split.value} task {index}"] = task
             repeated = env.tasks(split, count + 1, seed)[:count]
-            if any(not _same_task(env, *pair) for pair in zip(first, repeated, strict=False)):
-                findings.add(
-                    f"a second call gave a different {split.value} task",
-                    location,
-                    "Use random numbers from `rng` only, and keep no state between calls.",
-                )
+            for pair in zip(first, repeated, strict=False):
+                difference = _task_difference(env, *pair)
+                if difference:
+                    findings.add(
+                        f"a second call gave a different {split.value} task: {difference}",
+                        location,
+                        "Use random numbers from `rng` only, and keep no state between calls. The "
+                        "simulator may also keep state that its `reset` does not set.",
+                    )
     return sampled
 
 
-def _same_task(env: Environment, first: Task, second: Task) -> bool:
+def _task_difference(env: Environment, first: Task, second: Task) -> str:
+    """Return how two tasks differ that should be equal; an empty text if they do not differ."""
     states = first.initial_state, second.initial_state
-    return first.goal == second.goal and states[0].allclose(states[1], env.tolerance)
+    if first.goal != second.goal:
+        return f"{min(first.goal ^ second.goal)} is in one of the goals only"
+    if set(states[0]) != set(states[1]):
+        return f"{min(set(states[0]) ^ set(states[1]))} is in one of the initial states only"
+    if states[0].allclose(states[1], env.tolerance):
+        return ""
+    largest = states[0].largest_difference(states[1])
+    return f"the largest difference is {largest}, the tolerance is {env.tolerance:g}"
 
 
 def _check_goals(env: Environment, sampled: dict[str, Task], findings: Findings) -> None:
@@ -298,9 +310,20 @@ def _report_difference(
         f"{action}: a second call gave a different result; the largest difference is {largest}, "
         f"the tolerance is {env.tolerance:g}",
         "simulate",
+        f"{_repeatability_remedy(env)} If this difference does not matter, set `tolerance` on the class to "
+        f"{largest.sufficient_tolerance} or more.",
+    )
+
+
+def _repeatability_remedy(env: Environment) -> str:
+    if isinstance(env, SnapshotEnvironment):
+        return (
+            "A snapshot misses hidden state, `run` depends on something outside the simulator, or "
+            "`observe` reads values that the simulator has not updated since its last step."
+        )
+    return (
         "Make the result depend on the arguments only. For a physics engine, derive from "
-        "SnapshotEnvironment (needful.envs.adapters.snapshots), which restores hidden state, or set "
-        f"`tolerance` on the class to {largest.sufficient_tolerance} or more.",
+        "SnapshotEnvironment (needful.envs.adapters.snapshots), which restores hidden state."
     )
 
 

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from needful.errors import InvalidInputError
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -66,7 +68,12 @@ class Findings:
             raise
         except BaseException as error:
             raised = f"{subject} raised {type(error).__name__}: {error}"
-            self.add(raised + error_location(error), location, remedy)
+            # Errors of this package contain their own remedy.
+            self.add(
+                (raised + error_location(error)).rstrip("."),
+                location,
+                "The message says what to do." if isinstance(error, InvalidInputError) else remedy,
+            )
 
     @property
     def locations(self) -> frozenset[str]:

@@ -57,11 +57,13 @@ class Trials:
     Attributes:
         progress: for each task, the share of the first plan's steps before the first one that failed; 0 if
             there is no plan.
+        planned: the number of tasks for which there is a plan.
         true: for each operator's name, uses in which its effects came true.
         false: for each operator's name, uses in which they did not.
     """
 
     progress: tuple[float, ...]
+    planned: int
     true: Mapping[str, Sequence[Use]]
     false: Mapping[str, Sequence[Use]]
 
@@ -120,6 +122,7 @@ class Simulator:
         true: dict[str, list[Use]] = defaultdict(list)
         false: dict[str, list[Use]] = defaultdict(list)
         progress: list[float] = []
+        planned = 0
         for index, task in enumerate(self.tasks):
             if sum(share == 1.0 for share in progress) + len(self.tasks) - index < least_solved:
                 break
@@ -127,8 +130,9 @@ class Simulator:
             budget = Budget(float("inf"), self.max_nodes, max_ground_operators=MAX_GROUND_OPERATORS)
             abstract_task = AbstractTask(task.objects, initial, task.goal)
             plan = next(generate_abstract_plans(operators, abstract_task, self.planner, budget), None)
+            planned += plan is not None
             progress.append(0.0 if plan is None else self._follow(plan, task, samplers, index, true, false))
-        return Trials(tuple(progress), true, false)
+        return Trials(tuple(progress), planned, true, false)
 
     def blame(
         self,
@@ -178,7 +182,9 @@ class Simulator:
             use = Use(state, step.objects)
             effects = step.add_effects & subgoal
             if after is not None and not missing & effects:
-                true[name].append(use)
+                # Effects that held already do not show that the step works.
+                if not all(atom.holds(state) for atom in effects):
+                    true[name].append(use)
             elif all(atom.holds(state) for atom in step.preconditions):
                 # Otherwise the step failed because an earlier one did.
                 false[name].append(use)

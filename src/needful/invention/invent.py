@@ -181,11 +181,12 @@ def invent_predicates(
     training, scoring = _split(len(known), config.scoring_demonstrations)
     planner = make_planner("paper")
     scorer = Scorer(abstractor, training, scoring, planner, config.max_nodes, deadline, on_progress)
+    solved: tuple[int, ...] = ()
     if execute is None or not tasks:
         found = climb(scorer, expressions, config.candidates, lambda scored: first_steps(scored, known))
         predicates = prune(scorer, found.scored).predicates
         reasons = {one.definition.without_bound: (one, False) for one in found.accepted}
-        costs, solved = found.costs, ()
+        costs = found.costs
     else:
         simulator = Simulator(execute, tasks, planner, config.max_nodes, seed, deadline)
         predicates, reasons, costs, solved = _with_experiments(

@@ -106,7 +106,9 @@ def repair(
             break
         for change in _changes(scorer, scored, experience, expressions, limit):
             tried = attempt(change.predicates, trials.solved)
-            if tried[1].better_than(trials, MIN_IMPROVEMENT):
+            if tried[1].better_than(trials, MIN_IMPROVEMENT) or _solves_failures(
+                change.proposals, (scored, trials), tried
+            ):
                 scored, trials = tried
                 accepted += change.proposals
                 solved.append(trials.solved)
@@ -122,6 +124,26 @@ def repair(
             scored, trials = tried
             solved.append(trials.solved)
     return Repair(scored, tuple(accepted), tuple(solved))
+
+
+def _solves_failures(
+    proposals: Sequence[Proposal], before: tuple[Scored, Trials], after: tuple[Scored, Trials]
+) -> bool:
+    """Return whether proposals remove at least half of the failures that they are for, and do no harm.
+
+    Other steps may then fail that were not reached before, so the score may not increase yet.
+    """
+    controllers = {one.controller for one in proposals}
+    failures = [
+        sum(
+            len(trials.false.get(one.operator.name, ()))
+            for one in scored.data
+            if one.operator.controller.name in controllers
+        )
+        for scored, trials in (before, after)
+    ]
+    harmless = after[1].solved >= before[1].solved and after[1].planned >= before[1].planned
+    return harmless and failures[0] > 0 and 2 * failures[1] <= failures[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +185,8 @@ def _changes(
         ]
         found.sort(key=_by_evidence)
         proposals += _clearest(found)
-        for one in found[:1]:
-            best.setdefault(one.definition.without_bound, one)
+        for proposal in found[:1]:
+            best.setdefault(proposal.definition.without_bound, proposal)
     proposals.sort(key=_by_evidence)
     combined = moved
     for proposal in best.values():

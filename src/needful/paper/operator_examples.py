@@ -1,7 +1,7 @@
 """The operator examples in the appendix of the paper, with the operators that are learned here.
 
-The paper compares the operators of two skills with those of CI+QE, and shows all operators of one domain. It
-prints them as pictures, so the comparison uses what its text and its table of operators report about them.
+The paper compares the operators of two skills with those of CI+QE, and shows all operators of one domain.
+It prints them as pictures, so the comparison uses what its text and its table of operators report.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from needful.approaches.bilevel import LearnedModel
+from needful.approaches.learned_model import LearnedModel
 from needful.core.operators import Operator
 from needful.envs.catalogue import make_environment
 from needful.evaluation.pipeline import run
@@ -60,7 +60,7 @@ def operator_examples(examples: Sequence[OperatorExample] = EXAMPLES, seed: int 
     lines = [
         "# Operator examples",
         "",
-        f"Learned with the preset `paper` and seed {seed}, beside what the paper reports about its operators.",
+        f"Learned with the preset `paper` and seed {seed}, beside what the paper reports.",
         "The paper shows its operators as pictures; numbers of operators are those of its table.",
         "",
     ]

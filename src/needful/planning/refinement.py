@@ -26,14 +26,15 @@ from needful.core.state import State
 from needful.errors import InvalidInputError
 from needful.planning.budget import Budget
 from needful.planning.costs import StepMisses
-from needful.planning.failed_draws import FailedDraws
+from needful.planning.failed_draws import FailedDraws, progress
 
 # In each try of a step, parameters are drawn until the controller can start with them. This is the maximum
 # number of draws per try.
 MAX_DRAWS_PER_TRY = 100
 # The first draws of a try come from the sampler. If the controller cannot start with any of them, the other
 # draws come from a normal distribution. Its mean is the mean of the first draws. Its standard deviation is
-# SPREAD_FACTOR times the standard deviation of the first draws.
+# SPREAD_FACTOR times the standard deviation of the first draws. If they are all equal, it is NOISE_FRACTION
+# of the parameter's range.
 SAMPLER_DRAWS_PER_TRY = 50
 SPREAD_FACTOR = 3.0
 # If the sampler repeats parameters that were already tried in a state, Gaussian noise is added to them. Its
@@ -41,17 +42,6 @@ SPREAD_FACTOR = 3.0
 NOISE_FRACTION = 0.1
 # A failure message gives the reasons for at most this many rejected draws.
 MAX_EXPLAINED_DRAWS = 10
-
-# The reasons why a step can fail. If two attempts fail at the same step, the one whose reason is later in
-# this list made more progress.
-_PROGRESS = (
-    Outcome.NOT_INITIABLE,
-    Outcome.CONTROLLER_FAILED,
-    Outcome.ENVIRONMENT_FAILURE,
-    Outcome.HORIZON_EXCEEDED,
-    Outcome.SUBGOAL_MISSED,
-    Outcome.SAMPLER_EXHAUSTED,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,8 +305,10 @@ class _Step:
                     )
             else:
                 drawn = [action.parameters for action in rejected[:SAMPLER_DRAWS_PER_TRY]]
-                centre, spread = np.mean(drawn, axis=0), np.std(drawn, axis=0)
-                parameters = controller.clip(rng.normal(centre, SPREAD_FACTOR * spread))
+                centre, spread = np.mean(drawn, axis=0), SPREAD_FACTOR * np.std(drawn, axis=0)
+                noise = NOISE_FRACTION * np.subtract(controller.high, controller.low)
+                deviation = np.where(spread > 0.0, spread, noise)
+                parameters = controller.clip(rng.normal(centre, deviation).tolist())
             action = GroundController(controller, objects, parameters)
             if action.initiable(state):
                 return action, draw + 1, rejected
@@ -400,9 +392,4 @@ def _deeper(one: Refinement | None, other: Refinement) -> Refinement:
     Attempts are compared by the failed step, then by the reason (see `_PROGRESS`), then by the number of
     missing subgoal atoms (the fewer, the further).
     """
-    return other if one is None or _progress(other.failure) > _progress(one.failure) else one
-
-
-def _progress(failure: Failure | None) -> tuple[int, int, int]:
-    assert failure is not None
-    return failure.step, _PROGRESS.index(failure.outcome), -len(failure.missing)
+    return other if one is None or progress(other.failure) > progress(one.failure) else one

@@ -127,7 +127,7 @@ def _reason(table: Table, domain: str, column: str, verdict: Verdict) -> str:
         return ""
     if verdict is Verdict.NOT_RUN:
         return "not enough computing time"
-    return reason_for(table.name, domain, column, verdict.value)
+    return reason_for(table.name, domain, column)
 
 
 def _sample_note(domain: str, cell: Cell) -> str:

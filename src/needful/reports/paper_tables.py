@@ -118,7 +118,8 @@ TABLES: Mapping[str, TableSpec] = MappingProxyType(
             caption=(
                 "Percentage of tasks solved: mean over seeds, standard error in brackets, "
                 "95 % interval in square brackets. "
-                "Bold: differs from the best by at most the sum of both standard errors. "
+                "Bold: differs from the best by at most the sum of both standard errors; single seeds are "
+                "not compared. "
                 "A run whose learner ran out of time solves no task."
             ),
             columns=_columns(*LEARNERS),
@@ -242,17 +243,24 @@ def _unknown_columns(spec: TableSpec, groups: Sequence[RunGroup]) -> tuple[Colum
 def _row(spec: TableSpec, columns: Sequence[Column], domain: str, groups: Sequence[RunGroup]) -> Row:
     cells = [_cell(spec, column, domain, groups) for column in columns]
     if spec.bold is not None:
-        best = mark_best([_comparable(spec, cell) for cell in cells], spec.higher_is_better, spec.bold)
+        exclude_single = any(
+            cell.measured is not None and cell.measured.spread is not None for cell in cells
+        )
+        comparable = [_comparable(spec, cell, exclude_single) for cell in cells]
+        best = mark_best(comparable, spec.higher_is_better, spec.bold)
         cells = [replace(cell, best=bold) for cell, bold in zip(cells, best, strict=True)]
     return Row(domain, domain_title(domain), tuple(cells))
 
 
-def _comparable(spec: TableSpec, cell: Cell) -> Estimate | None:
+def _comparable(spec: TableSpec, cell: Cell, exclude_single: bool) -> Estimate | None:
     """Return the estimate of a cell, or None if the cell must not be compared with others in its row.
 
     A cell is not comparable if smaller values are better and the learner ran out of time in some runs: its
-    value may be small only because learning was stopped.
+    value may be small only because learning was stopped. With `exclude_single`, cells of a single seed are
+    not comparable either, because their spread is unknown.
     """
+    if exclude_single and cell.measured is not None and cell.measured.spread is None:
+        return None
     return cell.measured if spec.higher_is_better or not cell.unlearned else None
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from hidden_velocity import PUSH, WAIT, SlidingPuck
 from needful import InvalidInputError, OracleDemonstrator, check_environment
+from needful.envs.adapters.gymnasium import GymnasiumEnvironment
 from needful.envs.adapters.snapshots import SimulatorCalls, SnapshotState
 
 
@@ -143,6 +144,46 @@ def test_a_run_must_return_its_number_of_steps(returned: object) -> None:
 def test_a_start_must_be_hashable() -> None:
     with pytest.raises(InvalidInputError, match=r"\[1.0\].*not hashable.*tuple"):
         SlidingPuck().initial_state([1.0])
+
+
+def test_private_methods_cannot_be_overridden_by_accident() -> None:
+    with pytest.raises(InvalidInputError, match=r"Careless defines '_run'.*another name"):
+
+        class Careless(SlidingPuck):
+            def _run(self):
+                return None
+
+
+def test_the_checker_says_where_hidden_state_may_be() -> None:
+    class Forgetful(SlidingPuck):
+        def save(self):
+            return self.simulator.x, 0.0, self.simulator.mark
+
+    findings = check_environment(Forgetful())
+    assert any("A snapshot misses hidden state" in str(finding) for finding in findings)
+
+
+def test_an_environment_that_cannot_be_copied_names_its_attribute() -> None:
+    class Uncopyable:
+        def __init__(self) -> None:
+            self.count, self.library = 1, pytest
+
+        def reset(self, seed: int) -> None:
+            self.count = seed
+
+        @property
+        def unwrapped(self):
+            return self
+
+    class Wrapped(GymnasiumEnvironment):
+        name = "wrapped"
+        make_gym = staticmethod(lambda scene: Uncopyable())
+        run = observe = sample_task = None  # not used
+
+    with pytest.raises(
+        InvalidInputError, match=r"Uncopyable\).*\['library'\].*Override `save` and `restore`"
+    ):
+        Wrapped().initial_state(3)
 
 
 def test_a_scene_must_be_hashable() -> None:

@@ -128,3 +128,16 @@ def test_objects_that_close_a_passage_are_found() -> None:
     goal = Pose(2.0, 1.0, 0.0, lattice.scene.pose.arm)
     assert lattice.path(goal) is None
     assert lattice.path_obstacles(goal) == (wall,)
+
+
+@pytest.mark.parametrize("place", [-1.0, 1.0])
+def test_a_block_at_the_end_of_the_surface_is_on_it_in_kinder_too(place: float) -> None:
+    environment = _environment("kinder/Obstruction2D-o0")
+    task = environment.task("test", 1, seed=210)
+    robot, target, surface = _named(task.initial_state, "robot", "target_block", "target_surface")
+    pick, _, place_on = environment.vocabulary.controllers
+    actions = (
+        pick(robot, target, parameters=(0.0,)),
+        place_on(robot, target, surface, parameters=(place,)),
+    )
+    assert environment.confirms(task, actions)

@@ -154,6 +154,19 @@ def test_a_held_stick_can_be_put_down() -> None:
     assert placed[stick] == held[stick]
 
 
+def test_pressing_a_button_that_is_touched_already_takes_one_idle_action() -> None:
+    environment = _environment("kinder/StickButton2D-b1")
+    state = environment.task("test", 0, seed=200).initial_state
+    robot, stick, button = (environment_object(state, name) for name in ("robot", "stick", "button0"))
+    pick, _, _, press = environment.vocabulary.controllers
+    held = environment.simulate(state, pick(robot, stick, parameters=(1.57, 0.0)))
+    pressed = environment.simulate(held, press(robot, stick, button))
+    again = environment.execute(pressed, press(robot, stick, button))
+    assert (again.steps, again.state) == (1, pressed)
+    (simulated,) = environment.trace(pressed, press(robot, stick, button))
+    assert simulated.allclose(pressed, 1e-5)
+
+
 def test_a_picture_is_drawn_with_the_renderer_of_kinder() -> None:
     environment = _environment("kinder/StickButton2D-b1")
     task = environment.task("test", 0, seed=200)

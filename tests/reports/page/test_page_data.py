@@ -229,6 +229,9 @@ def test_of_many_demonstrations_the_first_are_shown(
     assert note.startswith("Of 2 demonstrations, the first 1 ")
 
 
+LIMITS = FilmLimits(pictures=1_500, films=50)
+
+
 def many(run: RecordedRun, outcomes: Sequence[bool], states: int) -> RecordedRun:
     """Return a run with one task per outcome, each with the given number of states."""
     solved, failed = run.records[:2]
@@ -238,35 +241,31 @@ def many(run: RecordedRun, outcomes: Sequence[bool], states: int) -> RecordedRun
 
 
 def test_all_tasks_are_filmed_unless_they_are_too_many(lamps: RecordedRun) -> None:
-    assert choose_films(many(lamps, [True] * 50, 20), FilmLimits()) == FilmSelection(
-        frozenset(range(50)), 1
-    )
-    films = choose_films(many(lamps, [True] * 1000, 10), FilmLimits())
+    assert choose_films(many(lamps, [True] * 50, 20), LIMITS) == FilmSelection(frozenset(range(50)), 1)
+    films = choose_films(many(lamps, [True] * 1000, 10), LIMITS)
     assert (len(films.tasks), films.stride) == (150, 1)
     assert sorted(films.tasks) == [number * 1000 // 150 for number in range(150)]
-    assert choose_films(many(lamps, [True] * 20, 101), FilmLimits()) == FilmSelection(
-        frozenset(range(20)), 2
-    )
+    assert choose_films(many(lamps, [True] * 20, 101), LIMITS) == FilmSelection(frozenset(range(20)), 2)
 
 
 def test_failures_get_half_of_the_films(lamps: RecordedRun) -> None:
     outcomes = [task % 10 > 0 for task in range(1000)]
-    films = choose_films(many(lamps, outcomes, 10), FilmLimits()).tasks
+    films = choose_films(many(lamps, outcomes, 10), LIMITS).tasks
     assert sum(not outcomes[task] for task in films) == 75
     few_solved = [task < 10 for task in range(1000)]
-    films = choose_films(many(lamps, few_solved, 10), FilmLimits()).tasks
+    films = choose_films(many(lamps, few_solved, 10), LIMITS).tasks
     assert sum(not few_solved[task] for task in films) == 140
 
 
 @given(outcomes=st.lists(st.booleans(), min_size=1, max_size=300), states=st.integers(1, 101))
 def test_films_stay_within_their_limits(lamps: RecordedRun, outcomes: list[bool], states: int) -> None:
     run = many(lamps, outcomes, states)
-    films = choose_films(run, FilmLimits())
+    films = choose_films(run, LIMITS)
     pictures = sum(len([*range(0, states - 1, films.stride), states - 1]) for _ in films.tasks)
     assert films.tasks <= run.plans.keys()
-    assert len(films.tasks) >= min(len(outcomes), FilmLimits().films)
+    assert len(films.tasks) >= min(len(outcomes), LIMITS.films)
     # The last state of a plan is always drawn, which can add one picture per film.
-    assert pictures <= FilmLimits().pictures + len(films.tasks)
+    assert pictures <= LIMITS.pictures + len(films.tasks)
 
 
 def test_omitted_pictures_become_notes(lamps: RecordedRun) -> None:

@@ -32,10 +32,17 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium t
 WIDE, HIGH, PHONE = 1200, 900, 360
 MISSES = 12
 LAMPS, HOSTILE_LAMPS = Lamps(), Lamps(HOSTILE)
+# Names of 10,000 characters, and names that change the direction of the text.
+ENDLESS = LampNames(
+    "endless",
+    lit="\u202e" + "L" * 10_000,
+    switch="S" * 10_000,
+    lamps=("\u202elamp0", "\u2067lamp1", "lamp\u200f2", "l" * 10_000),
+)
 
 
 def find(domain: str) -> Environment:
-    lamp_worlds = {LAMPS.name: LAMPS, HOSTILE_LAMPS.name: HOSTILE_LAMPS}
+    lamp_worlds = {one.name: one for one in (LAMPS, HOSTILE_LAMPS, Lamps(ENDLESS))}
     return lamp_worlds.get(domain) or make_environment(domain)
 
 
@@ -59,6 +66,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
         "screws": [screws],
         "lamps": [read_run(lamps)],
         "hostile": [read_run(run_lamps(folder / "hostile", HOSTILE))],
+        "endless": [read_run(run_lamps(folder / "endless", ENDLESS))],
         "compared": [read_run(lamps), read_run(as_policy(lamps)), read_run(unlearned(lamps))],
         "fewer": [read_run(lamps), replace(read_run(lamps), records=read_run(lamps).records[1:3])],
     }
@@ -530,6 +538,18 @@ def test_names_are_text_whatever_they_are(browser: Browser, pages: Pages) -> Non
         assert any(f"{HOSTILE.switch}({lamp})" in step for step in texts(browser, ".steps li"))
     assert browser.run("document.documentElement.scrollWidth") <= WIDE
     assert (browser.messages, browser.requests) == ([], [pages["hostile"].as_uri()])
+
+
+def test_very_long_names_and_direction_marks_stay_inside(browser: Browser, pages: Pages) -> None:
+    for width in (WIDE, PHONE):
+        open_page(browser, pages["endless"], width)
+        click(browser, ".toggle")
+        click(browser, ".steps button")
+        point_at(browser, "#tasks .chip")
+        assert browser.run("document.documentElement.scrollWidth") <= width
+        assert len(texts(browser, ".tip")[0]) <= 301
+        assert browser.messages == []
+    assert len(browser.run("location.hash")) < 1_000
 
 
 @pytest.mark.parametrize("name", ["screws", "lamps", "hostile", "compared"])

@@ -8,6 +8,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 from needful.envs.adapters.snapshots import SnapshotEnvironment
+from needful.errors import InvalidInputError
 
 if TYPE_CHECKING:
     import gymnasium
@@ -39,10 +40,27 @@ class GymnasiumEnvironment(SnapshotEnvironment):
 
     def save(self) -> dict[str, Any]:
         """Return a copy of all attributes of the Gymnasium environment."""
-        return copy.deepcopy(vars(self.simulator))
+        attributes = vars(self.simulator)
+        try:
+            return copy.deepcopy(attributes)
+        except Exception as error:
+            names = [name for name, value in attributes.items() if not _can_be_copied(value)]
+            raise InvalidInputError(
+                f"The simulator of {self.name!r} ({type(self.simulator).__name__}) cannot be copied: "
+                f"{error}. These attributes prevent it: {names}. Override `save` and `restore` to save "
+                "only the state; for MuJoCo, see MujocoSimulator in needful.envs.adapters.mujoco."
+            ) from error
 
     def restore(self, token: dict[str, Any]) -> None:
         """Replace all attributes of the Gymnasium environment by copies of the saved ones."""
         attributes = vars(self.simulator)
         attributes.clear()
         attributes.update(copy.deepcopy(token))
+
+
+def _can_be_copied(value: object) -> bool:
+    try:
+        copy.deepcopy(value)
+    except Exception:
+        return False
+    return True

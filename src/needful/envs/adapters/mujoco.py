@@ -15,7 +15,10 @@ from needful.errors import InvalidInputError, install_command
 
 @dataclass(frozen=True, slots=True)
 class MujocoSimulator:
-    """A MuJoCo model and its data (`mujoco.MjModel` and `mujoco.MjData`)."""
+    """A MuJoCo model and its data (`mujoco.MjModel` and `mujoco.MjData`).
+
+    The model and the data may belong to another package, for example to a Gymnasium environment.
+    """
 
     model: Any
     data: Any
@@ -25,6 +28,21 @@ class MujocoSimulator:
         import mujoco
 
         mujoco.mj_step(self.model, self.data, nstep=count)
+
+    def save(self) -> np.ndarray:
+        """Return the state of the integrator as an array."""
+        mujoco = _import_mujoco()
+        state = np.empty(mujoco.mj_stateSize(self.model, mujoco.mjtState.mjSTATE_INTEGRATION))
+        mujoco.mj_getState(self.model, self.data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
+        return state
+
+    def restore(self, state: np.ndarray) -> None:
+        """Restore the state of the integrator, and compute the quantities that depend on it."""
+        mujoco = _import_mujoco()
+        mujoco.mj_setState(self.model, self.data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
+        mujoco.mj_forward(self.model, self.data)
+        # mj_forward changed the warm start; without setting it again, the next step would differ slightly.
+        mujoco.mj_setState(self.model, self.data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
 
 
 class MujocoEnvironment(SnapshotEnvironment):
@@ -59,20 +77,12 @@ class MujocoEnvironment(SnapshotEnvironment):
 
     def save(self) -> np.ndarray:
         """Return the state of the integrator as an array."""
-        mujoco = _import_mujoco()
-        model, data = self.simulator.model, self.simulator.data
-        state = np.empty(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_INTEGRATION))
-        mujoco.mj_getState(model, data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
+        state: np.ndarray = self.simulator.save()
         return state
 
     def restore(self, token: np.ndarray) -> None:
         """Restore the state of the integrator, and compute the quantities that depend on it."""
-        mujoco = _import_mujoco()
-        model, data = self.simulator.model, self.simulator.data
-        mujoco.mj_setState(model, data, token, mujoco.mjtState.mjSTATE_INTEGRATION)
-        mujoco.mj_forward(model, data)
-        # mj_forward changed the warm start; without setting it again, the next step would differ slightly.
-        mujoco.mj_setState(model, data, token, mujoco.mjtState.mjSTATE_INTEGRATION)
+        self.simulator.restore(token)
 
 
 def _import_mujoco() -> Any:

@@ -121,6 +121,16 @@ class SnapshotEnvironment(Environment):
     tolerance: float = 0.0
     cache_size: int = 256
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Refuse a subclass that overrides a private method by accident."""
+        super().__init_subclass__(**options)
+        private = {name for name in vars(SnapshotEnvironment) if name.startswith("_") and name[1] != "_"}
+        for name in sorted(private & vars(cls).keys() - {"_abc_impl"}):
+            raise InvalidInputError(
+                f"The class {cls.__name__} defines {name!r}, which SnapshotEnvironment uses internally. "
+                "Choose another name."
+            )
+
     @abstractmethod
     def make_simulator(self, scene: Hashable) -> Any:
         """Return a new simulator of a scene; it is called once per process and scene."""

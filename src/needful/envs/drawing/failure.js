@@ -6,7 +6,7 @@ function failureBox(plan, atoms, record) {
   const missing = end && end.missing.length ? end.missing.map(number => atoms[number]) : record.missing;
   const [cause, advice] = plan && plan.cause ? plan.cause : [REASONS[record.outcome] || "", ""];
   const searching = record.outcome === "timeout" && record.nodes && !record.abstractPlans;
-  const detail = record.failure && record.failure !== words(record.outcome) && record.failure !== cause ? record.failure : null;
+  const detail = record.failure && record.failure !== words(record.outcome) && !cause.includes(record.failure) ? record.failure : null;
   const shown = end && end.landed ? " The last picture shows the best try of the failed step." : "";
   const replay = end && worked ? `The attempt with the most progress is shown below: ${count(worked, "step")} succeeded.${shown}` : shown;
   return make("div", {class: "failure"},

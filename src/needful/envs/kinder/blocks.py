@@ -71,7 +71,7 @@ def require_free(scene: Scene, pose: Pose) -> None:
 
 
 def require_free_motion(scene: Scene, block: Object, waypoints: Waypoints, limits: StepLimits) -> None:
-    """Raise `EnvironmentFailure` unless the robot can move along the waypoints and takes only `block` along.
+    """Raise `EnvironmentFailure` unless the motion is free and suction holds no object except `block`.
 
     Offending are all objects that are in the way, unless a wall or a table is in the way too.
     """

@@ -92,7 +92,7 @@ class ClutteredRetrieval2D(KinderEnvironment):
     letter = "o"
     gym_class = ClutteredRetrieval2DEnv
     size_argument = "num_obstructions"
-    training_sizes = (1, 5)
+    training_sizes = (1, 8)
     types = (ROBOT, RECTANGLE, TARGET_BLOCK, REGION)
     predicates = (HAND_EMPTY, HOLDING, INSIDE)
     skills = (

@@ -283,8 +283,6 @@ class KinderEnvironment(Environment):
             changes |= self.reactions(after)
             scene = after
             count += 1
-        if not count:
-            raise EnvironmentFailure(f"{action} has nothing to do.")
         return _rounded(state, changes | dict(_positions(state, scene, moved))), count
 
     def _waypoints(self, state: State, action: GroundController) -> Waypoints:

@@ -60,12 +60,13 @@ def turn_between(start: float, end: float) -> float:
 
 
 def steps(scene: Scene, waypoints: Waypoints, limits: StepLimits) -> Iterator[Waypoint]:
-    """Yield the pose and the vacuum after each low-level action."""
-    pose, vacuum = scene.pose, scene.vacuum
+    """Yield the pose and the vacuum after each low-level action; if nothing moves, one idle action."""
+    pose, vacuum, idle = scene.pose, scene.vacuum, True
     for waypoint in waypoints:
         count = limits.count(pose, waypoint.pose)
         if not count and waypoint.vacuum == vacuum:
             continue
+        idle = False
         turn = turn_between(pose.theta, waypoint.pose.theta)
         for step in range(1, max(1, count) + 1):
             share = step / max(1, count)
@@ -80,6 +81,8 @@ def steps(scene: Scene, waypoints: Waypoints, limits: StepLimits) -> Iterator[Wa
             )
         # Keep the direction continuous: it may differ from the waypoint's by full turns.
         pose, vacuum = replace(waypoint.pose, theta=pose.theta + turn), waypoint.vacuum
+    if idle:
+        yield Waypoint(pose, vacuum)
 
 
 def rollout(

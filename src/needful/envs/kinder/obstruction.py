@@ -85,12 +85,16 @@ def _place(room: Room, state: State, objects: Sequence[Object], parameters: Para
 
 
 def _place_on(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
-    """Put a block onto the target surface; the parameter is where, from -1 (flush left) to 1."""
+    """Put a block onto the target surface; the parameter is where, from -1 (left end) to 1.
+
+    The block keeps a small distance to the ends, so that rounding to 32 bits cannot undo the goal.
+    """
     _, block, surface = objects
     scene = room.scene(state)
     require_held(scene, block)
     target, box = rectangle_of(scene, surface), rectangle_of(scene, block)
-    return _put_down(room, scene, block, target.x + parameters[0] * (target.half_width - box.half_width))
+    space = target.half_width - box.half_width - GAP
+    return _put_down(room, scene, block, target.x + parameters[0] * space)
 
 
 def _put_down(room: Room, scene: Scene, block: Object, x: float) -> Waypoints:

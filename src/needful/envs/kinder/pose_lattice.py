@@ -24,6 +24,8 @@ from needful.envs.kinder.motion import StepLimits, turn_between
 CLEARANCE = 5e-4
 
 Poses: TypeAlias = tuple[Pose, ...]
+# The cosine and the sine of a direction, or of several directions.
+Direction: TypeAlias = tuple[float | np.ndarray, float | np.ndarray]
 
 
 @dataclass(slots=True)
@@ -86,13 +88,18 @@ class PoseLattice:
         # The centre of the part, relative to the centre of the body.
         x = self.xs[None, i, None] + (cos * dx - sin * dy) - body.shape.x
         y = self.ys[None, None, j] + (sin * dx + cos * dy) - body.shape.y
-        if isinstance(part, Disc):
-            hit = _near_disc(x, y, part.radius, body.shape)
-        elif isinstance(body.shape, Disc):
-            raise NotImplementedError
+        other = body.shape
+        if isinstance(part, Disc) and isinstance(other, Disc):
+            hit = x * x + y * y < (part.radius + other.radius + CLEARANCE) ** 2
+        elif isinstance(part, Disc):
+            assert isinstance(other, Box)
+            hit = _box_near_disc(x, y, (other.cos, other.sin), other, part.radius)
         else:
-            directions = (cos * part.cos - sin * part.sin, sin * part.cos + cos * part.sin)
-            hit = _near_box(x, y, directions, part, body.shape)
+            direction = (cos * part.cos - sin * part.sin, sin * part.cos + cos * part.sin)
+            if isinstance(other, Disc):
+                hit = _box_near_disc(x, y, direction, part, other.radius)
+            else:
+                hit = _box_near_box(x, y, direction, part, other)
         touching[:, i, j] |= hit
 
     def path(self, goal: Pose, ignored: frozenset[Object] = frozenset()) -> Poses | None:
@@ -156,18 +163,17 @@ def _radius(shape: Shape) -> float:
     return shape.radius if isinstance(shape, Disc) else math.hypot(shape.half_width, shape.half_height)
 
 
-def _near_disc(x: np.ndarray, y: np.ndarray, radius: float, other: Shape) -> np.ndarray:
-    reach = radius + CLEARANCE
-    if isinstance(other, Disc):
-        return np.asarray(x * x + y * y < (reach + other.radius) ** 2)
-    along = np.maximum(0.0, np.abs(x * other.cos + y * other.sin) - other.half_width)
-    across = np.maximum(0.0, np.abs(y * other.cos - x * other.sin) - other.half_height)
-    return np.asarray(along * along + across * across < reach * reach)
-
-
-def _near_box(
-    x: np.ndarray, y: np.ndarray, direction: tuple[np.ndarray, np.ndarray], one: Box, other: Box
+def _box_near_disc(
+    x: np.ndarray, y: np.ndarray, direction: Direction, box: Box, radius: float
 ) -> np.ndarray:
+    """Return where a rectangle and a disc overlap; (x, y) is the way between their centres."""
+    cos, sin = direction
+    along = np.maximum(0.0, np.abs(x * cos + y * sin) - box.half_width)
+    across = np.maximum(0.0, np.abs(y * cos - x * sin) - box.half_height)
+    return np.asarray(along * along + across * across < (radius + CLEARANCE) ** 2)
+
+
+def _box_near_box(x: np.ndarray, y: np.ndarray, direction: Direction, one: Box, other: Box) -> np.ndarray:
     """Return where two rectangles overlap (separating axis theorem)."""
     cos, sin = direction
     parallel = np.abs(cos * other.cos + sin * other.sin)

@@ -164,7 +164,6 @@ def _stick_press(room: Room, state: State, objects: Sequence[Object], parameters
         raise EnvironmentFailure("The robot does not hold the stick.")
     target = _shape(scene, button)
     assert isinstance(target, Disc)
-    here = Waypoint(scene.pose, vacuum=True)
     for turn in sorted((2 * math.pi * number / TURNS - math.pi for number in range(TURNS)), key=abs):
         for before in _turning_motions(scene, room, turn):
             end = before[-1].pose if before else scene.pose
@@ -174,7 +173,7 @@ def _stick_press(room: Room, state: State, objects: Sequence[Object], parameters
                 break
             path = (*before, Waypoint(place, vacuum=True))
             if first_collision(scene, path, room.limits) is None:
-                return path or (here,)
+                return path
     raise EnvironmentFailure("The stick does not reach the button.")
 
 

@@ -90,17 +90,22 @@ def draw_data_efficiency(groups: Sequence[RunGroup]) -> Figure | None:
 def learning_curves(groups: Sequence[RunGroup]) -> Curves:
     """Return a curve for each domain and method that ran with several numbers of demonstrations.
 
-    A curve has one group of runs per number of demonstrations. If several groups have the same number of
-    demonstrations, a group with the default planner is preferred, then the group with the most tasks.
+    A curve has one group of runs per number of demonstrations, all of the same code. If several groups have
+    the same number of demonstrations, a group with the default planner is preferred, then the group with
+    the most tasks. If several versions of the code have a curve, the one with the most points is shown.
     """
-    best: dict[tuple[str, str], dict[int, RunGroup]] = {}
+    best: dict[tuple[str, str, str], dict[int, RunGroup]] = {}
     for group in groups:
         if group.records:
-            curve = best.setdefault((group.domain, group.method), {})
+            curve = best.setdefault((group.domain, group.method, group.sources), {})
             known = curve.get(group.setting.demos)
             if known is None or _rank(group) > _rank(known):
                 curve[group.setting.demos] = group
-    return {key: tuple(curve[n] for n in sorted(curve)) for key, curve in best.items() if len(curve) > 1}
+    longest: dict[tuple[str, str], dict[int, RunGroup]] = {}
+    for (domain, method, _), curve in sorted(best.items(), key=lambda item: item[0]):
+        if len(curve) > max(1, len(longest.get((domain, method), ()))):
+            longest[domain, method] = curve
+    return {key: tuple(curve[n] for n in sorted(curve)) for key, curve in longest.items()}
 
 
 def _rank(group: RunGroup) -> tuple[bool, int]:

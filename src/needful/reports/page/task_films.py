@@ -36,13 +36,13 @@ class FilmLimits:
             out.
     """
 
-    pictures: int = 1_500
+    pictures: int = 1_000
     films: int = 50
 
 
 # The page of `needful run` has fewer films, so that drawing does not take longer than the run itself.
 # `needful report` draws the others.
-RUN_FILMS = FilmLimits(pictures=200, films=8)
+RUN_FILMS = FilmLimits(pictures=160, films=8)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import mujoco
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from headless_browser import CHROMIUM, Browser, open_browser
 from needful.core.objects import Object
-from needful.core.plans import PlanningResult
+from needful.core.plans import Draw, PlanningResult
 from needful.envs.drawing.inline_page import as_safe_json
 from needful.envs.household.simulation.snapshot import apply_snapshot, as_snapshot
 from needful.envs.household.view.film import plan_keyframes
@@ -181,7 +182,9 @@ def test_the_time_slider_shows_another_moment_and_its_atoms(browser, file):
     assert (
         browser.run("document.querySelector('[aria-current=step] button').innerText") == "6\nOpen(package)"
     )
-    lit = browser.run("[...document.querySelectorAll('[aria-current] .true')].map(item => item.innerText)")
+    lit = browser.run(
+        "[...document.querySelectorAll('[aria-current] .true')].map(item => item.textContent)"
+    )
     assert sorted(lit) == sorted(map(str, GOAL))
     browser.run("steps.children[0].querySelector('button').click()")
     assert changed(start, house_in(browser)) == 0
@@ -216,7 +219,7 @@ def test_the_mouse_and_the_keyboard_turn_the_house(browser, file):
     browser.press("0", "0")
     assert changed(start, house_in(browser)) == 0
     for key in ("ArrowLeft", "ArrowUp"):
-        browser.press(key)
+        browser.press(key, shift=True)
         assert changed(start, house_in(browser)) > 0.02
     browser.press("0", "0")
     browser.mouse("mouseWheel", 200, 200, deltaX=0, deltaY=-300)
@@ -226,6 +229,71 @@ def test_the_mouse_and_the_keyboard_turn_the_house(browser, file):
     browser.press(" ", " ")
     assert browser.run("play.getAttribute('aria-label')") == "Play"
     assert browser.messages == []
+
+
+def test_steps_and_keys_mean_the_same_as_in_the_report(browser, file):
+    browser.open(file, WIDE, HIGH)
+    current = "document.querySelector('[aria-current=step] .number').textContent"
+    frame = "Number(time.value)"
+    ends = [len(KEYFRAMES) - 1 - DATA["stepOf"][::-1].index(step) for step in range(7)]
+    browser.run("view.focus()")
+    for key, step in (("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", 6), ("Home", 0)):
+        browser.press(key)
+        assert browser.run(frame) == ends[step]
+        assert browser.run(current) == (str(step) if step else "")
+    browser.run("steps.children[3].querySelector('button').click()")
+    assert browser.run(frame) == ends[3]
+    assert browser.run("now.textContent") == "Step 3 of 6"
+    browser.run("back.click()")
+    assert browser.run(frame) == ends[2]
+
+
+@pytest.mark.parametrize("width", [WIDE, 390])
+def test_the_whole_house_fits_into_the_view(browser, file, width):
+    browser.open(file, width, HIGH)
+    rooms = house_in(browser)
+    browser.run("house.click()")
+    whole = house_in(browser)
+    assert changed(rooms, whole) > 0.05
+    sky = whole[2, 2]
+    edges = (whole[2], whole[:, 2], whole[:, -3])
+    assert all((np.abs(edge - sky).max(axis=-1) <= 12).all() for edge in edges)
+    browser.run("house.click()")
+    assert changed(rooms, house_in(browser)) == 0
+
+
+def test_things_are_named_under_the_pointer_and_unchanged_atoms_are_folded(browser, file):
+    browser.open(file, WIDE, HIGH)
+    named = set()
+    for x in range(20, 600, 50):
+        for y in range(100, 460, 60):
+            browser.mouse("mouseMoved", x, y)
+            if browser.run("!thing.hidden"):
+                named.add(browser.run("thing.textContent"))
+    assert named <= set(DATA["names"].values())
+    assert len(named) > 1
+    folded = browser.run("[...document.querySelectorAll('.unchanged summary')].map(one => one.textContent)")
+    kept = [len(now & before) for before, now in zip(RESULT.subgoals, RESULT.subgoals[1:], strict=False)]
+    assert folded == [f"{count} unchanged" for count in kept if count]
+
+
+def test_a_failed_plan_ends_with_its_best_try_and_the_cause():
+    failed = cut_short(RESULT, 2)
+    draw = Draw(RESULT.actions[2].parameters, failed.failure.outcome, state=RESULT.states[3])
+    missed = replace(failed, failure=replace(failed.failure, draws=(draw,)))
+    page = make_page(WORLD, missed, GOAL, "cans")
+    shown = data_of(page)
+    assert max(shown["stepOf"]) == 3
+    assert "Step 3: " in page
+    # The try is a transparent copy of what it moved. It is below the house until its step starts.
+    bodies = WORLD.model.query_model.nbody
+    copies = {shape["body"] for shape in shown["shapes"] if shape["body"] >= bodies}
+    assert copies == set(range(bodies, bodies + len(copies))) != set()
+    started = max(index for index, step in enumerate(shown["stepOf"]) if step == 2)
+    placed = [{body: pose for body, *pose in shown["moves"][frame]} for frame in (0, started)]
+    assert all(placed[0][body][2] < -10 for body in copies)
+    assert all(placed[1][body][2] > -1 for body in copies)
+    assert len(shown["moves"][0]) == bodies + len(copies)
 
 
 def test_without_webgl_the_plan_can_still_be_followed(browser, file):

@@ -13,9 +13,11 @@ import mujoco
 import numpy as np
 
 from needful.core.atoms import AbstractState, GroundAtom
-from needful.core.plans import PlanningResult
+from needful.core.failure_causes import explain_failure
+from needful.core.plans import Draw, PlanningResult
 from needful.core.state import State
 from needful.envs.drawing.inline_page import fill_page
+from needful.envs.drawing.tries import MAX_DRAWN_TRIES, TONES, group_draws
 from needful.envs.household.scene.scene import SHOULDER_HEIGHT, Scene
 from needful.envs.household.simulation.house_model import (
     HINGE_SUFFIX,
@@ -31,6 +33,10 @@ from needful.envs.household.view.rendering import ARM_COLOUR, ARM_RADIUS, WALL_C
 
 # The numbers of decimal places to which lengths (metres), quaternions and colours are rounded.
 LENGTH_DIGITS, QUATERNION_DIGITS, COLOUR_DIGITS = 3, 4, 3
+
+# The copies that show the tries of a failed step, and where they are while they are hidden.
+TRY_OPACITY = 0.45
+HIDDEN_POSE = (0, 0, -100, 1, 0, 0, 0)
 
 KINDS = {
     mujoco.mjtGeom.mjGEOM_BOX.value: "box",
@@ -111,6 +117,35 @@ def movements(model: HouseModel, states: Sequence[State]) -> Iterator[list[list[
         before = list(now)
 
 
+def add_tries(
+    model: HouseModel,
+    drawn: list[dict[str, Any]],
+    moves: list[list[list[float]]],
+    draws: Sequence[Draw],
+    started: int,
+    before: State,
+) -> None:
+    """Add transparent copies of what each try of the failed step moved, in the colour of the reason.
+
+    Each copy is a body of its own, which is hidden below the house until the keyframe `started`, in which
+    the step starts in the state `before`. The shapes are added to `drawn`, and the poses to `moves`.
+    """
+    groups, _ = group_draws(draws)
+    parts, found = list(drawn), len(moves[0])
+    landed = [(group, draw.state) for group, draw in zip(groups, draws, strict=True)]
+    for group, state in [(group, state) for group, state in landed if state is not None][:MAX_DRAWN_TRIES]:
+        colour = [channel / 255 for channel in bytes.fromhex(TONES[group][1:])]
+        for body, *pose in list(movements(model, (before, state)))[1]:
+            copies = [part for part in parts if part["body"] == body]
+            if copies:
+                rgba = _rounded([*colour, TRY_OPACITY], COLOUR_DIGITS)
+                drawn += [{**part, "body": found, "colour": rgba} for part in copies]
+                if started:
+                    moves[0].append([found, *HIDDEN_POSE])
+                moves[started].append([found, *pose])
+                found += 1
+
+
 def _rounded(numbers: Sequence[float] | np.ndarray, digits: int) -> list[float]:
     """Return the numbers, rounded to `digits` decimal places; whole numbers become int for short JSON."""
     rounded = (round(float(number), digits) for number in numbers)
@@ -124,11 +159,17 @@ MAX_KEYFRAMES = 1_500
 def make_page(world: World, result: PlanningResult, goal: AbstractState, domain: str) -> str:
     """Return the 3D page of a planning result as one self-contained HTML file.
 
-    A failed plan is shown up to the failure. The content security policy of the page allows only the script
-    and the style in the file.
+    A failed plan is shown up to the best try of the failed step. The content security policy of the page
+    allows only the script and the style in the file.
     """
     script = _asset("viewer.js") + _asset("player.js")
-    texts = {"heading": domain.replace("-", " ").capitalize(), "outcome": _outcome(result)}
+    explained = explain_failure(result)
+    texts = {
+        "heading": domain.replace("-", " ").capitalize(),
+        "outcome": _outcome(result),
+        "advice": "" if explained is None else f"{explained.cause} {explained.advice}",
+    }
+    result = result.with_missed_step()
     return fill_page(_asset("page.html"), _asset("page.css"), script, _data(world, result, goal), texts)
 
 
@@ -147,11 +188,16 @@ def _data(world: World, result: PlanningResult, goal: AbstractState) -> dict[str
         }
         for step in result.steps
     ]
+    moves, drawn = list(movements(model, states)), shapes(model)
+    if result.failure is not None:
+        started = max(index for index, one in enumerate(keyframes) if one.step <= result.failure.step)
+        add_tries(model, drawn, moves, result.failure.draws, started, states[started])
     return {
-        "shapes": shapes(model),
+        "shapes": drawn,
+        "names": {body: name for name, found in sorted(bodies.items()) for body in found if body > 0},
         "arm": arm(model),
         "focus": _focus(scene, keyframes, goal),
-        "moves": list(movements(model, states)),
+        "moves": moves,
         "steps": [
             {**step, "subgoal": sorted(indices[atom] for atom in subgoal)}
             for step, subgoal in zip(steps, subgoals, strict=True)

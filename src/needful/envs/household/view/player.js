@@ -83,19 +83,45 @@ function listSteps() {
     button.type = "button";
     button.disabled = number > lastStep;
     button.append(element("span", "number", number || ""), element("span", "", step.name));
-    button.addEventListener("click", () => goTo(firstFrame(number)));
-    listAtoms(atoms, step.subgoal);
+    button.addEventListener("click", () => goTo(lastFrameOf(number)));
+    // Show only atoms that the step before did not need; the others are folded.
+    const before = new Set(number ? stage.steps[number - 1].subgoal : []);
+    const unchanged = step.subgoal.filter((atom) => before.has(atom));
+    listAtoms(atoms, step.subgoal.filter((atom) => !before.has(atom)));
     item.append(button, atoms);
+    if (unchanged.length) item.append(foldedAtoms(unchanged));
     $("steps").append(item);
   });
 }
 
-function firstFrame(step) {
-  return stage.stepOf.indexOf(step);
+function foldedAtoms(atoms) {
+  const folded = element("details", "atoms unchanged"), list = element("ul", "atoms");
+  listAtoms(list, atoms);
+  folded.append(element("summary", "", `${atoms.length} unchanged`), list);
+  return folded;
+}
+
+// As in the report page, a step is shown where it has ended.
+function lastFrameOf(step) {
+  return stage.stepOf.lastIndexOf(step);
 }
 
 function currentStep() {
   return stage.stepOf[Math.floor(player.time)];
+}
+
+// The number of steps that have ended.
+function endedSteps() {
+  return player.time >= lastFrameOf(currentStep()) ? currentStep() : currentStep() - 1;
+}
+
+function previousStep() {
+  const ended = endedSteps();
+  goTo(lastFrameOf(Math.max(0, player.time > lastFrameOf(ended) ? ended : ended - 1)));
+}
+
+function nextStep() {
+  goTo(lastFrameOf(Math.min(lastStep, endedSteps() + 1)));
 }
 
 function goTo(time) {
@@ -172,21 +198,26 @@ function readColours() {
 function listenToControls() {
   $("time").max = lastFrame;
   $("play").addEventListener("click", () => setPlaying(!player.playing));
-  $("back").addEventListener("click", () => {
-    const start = firstFrame(currentStep());
-    goTo(player.time > start ? start : firstFrame(Math.max(0, currentStep() - 1)));
-  });
-  $("next").addEventListener("click", () => {
-    goTo(currentStep() < lastStep ? firstFrame(currentStep() + 1) : lastFrame);
-  });
+  $("back").addEventListener("click", previousStep);
+  $("next").addEventListener("click", nextStep);
   $("time").addEventListener("input", () => goTo(Number($("time").value)));
   document.addEventListener("keydown", (event) => {
-    if (event.key !== " " || event.target.closest("button, select")) return;
+    const keys = { ArrowLeft: previousStep, ArrowRight: nextStep, Home: () => goTo(0), End: () => goTo(lastFrame) };
+    if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || event.target.closest("select")) return;
+    if (event.key === " " && !event.target.closest("button, summary")) keys[" "] = () => setPlaying(!player.playing);
+    if (!(event.key in keys)) return;
     event.preventDefault();
-    setPlaying(!player.playing);
+    if (event.key !== " ") setPlaying(false);
+    keys[event.key]();
   });
   window.addEventListener("resize", redraw);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", readColours);
+}
+
+function showHouse(whole) {
+  $("house").checked = whole;
+  viewer.showHouse(whole);
+  redraw();
 }
 
 function listenToKeys(canvas) {
@@ -194,13 +225,30 @@ function listenToKeys(canvas) {
     ArrowLeft: () => viewer.turn(-0.1, 0), ArrowRight: () => viewer.turn(0.1, 0),
     ArrowUp: () => viewer.turn(0, 0.08), ArrowDown: () => viewer.turn(0, -0.08),
     "+": () => viewer.magnify(1.15), "=": () => viewer.magnify(1.15), "-": () => viewer.magnify(1 / 1.15),
-    0: () => viewer.goHome(),
+    0: () => viewer.goHome(), 1: () => showHouse(!$("house").checked),
   };
   canvas.addEventListener("keydown", (event) => {
     if (!(event.key in actions) || event.ctrlKey || event.metaKey || event.altKey) return;
+    // Without Shift, the arrow keys go to another step, as everywhere on the page.
+    if (event.key.startsWith("Arrow") && !event.shiftKey) return;
     event.preventDefault();
     actions[event.key]();
     redraw();
+  });
+}
+
+// Show the name of the thing under the pointer.
+function listenToHover(canvas) {
+  const label = $("thing");
+  canvas.addEventListener("pointerleave", () => { label.hidden = true; });
+  canvas.addEventListener("pointermove", (event) => {
+    const body = event.buttons ? null : viewer.bodyAt(event.offsetX, event.offsetY, posesAt(player.time));
+    const name = body === null ? undefined : stage.names[body];
+    label.hidden = !name;
+    if (!name) return;
+    label.textContent = name;
+    label.style.left = `${Math.min(event.offsetX + 14, canvas.clientWidth - label.offsetWidth - 4)}px`;
+    label.style.top = `${Math.max(4, event.offsetY - 26)}px`;
   });
 }
 
@@ -244,6 +292,8 @@ listenToControls();
 if (viewer) {
   listenToKeys($("view"));
   listenToPointers($("view"));
+  listenToHover($("view"));
+  $("house").addEventListener("change", () => showHouse($("house").checked));
 }
 readColours();
 goTo(0);

@@ -7,6 +7,7 @@ const SHADOW_SIZE = 2048;
 const FIELD_OF_VIEW = (40 * Math.PI) / 180;
 const LIGHT = normalized([-0.35, -0.5, 1]);
 const HIGHEST_ELEVATION = 1.55;
+const FURNITURE_TOP = 1.8; // metres
 
 const VERTEX = `#version 300 es
 layout(location = 0) in vec3 corner;
@@ -68,8 +69,9 @@ class Viewer {
     this.program = this.link(VERTEX, FRAGMENT);
     this.shadowProgram = this.link(VERTEX, SHADOW_FRAGMENT);
     this.shadow = this.shadowTarget();
-    this.focus = stage.focus;
     this.house = houseBounds(stage.shapes);
+    this.rooms = stage.focus;
+    this.focus = this.rooms;
     this.lamp = lampMatrix(this.house);
     this.goHome();
   }
@@ -83,6 +85,29 @@ class Viewer {
     const [west, east] = this.house.map((corner) => corner[0]);
     const half = Math.min((this.span() * this.aspect()) / 2, (east - west) / 2);
     this.centre = [clamp((low[0] + high[0]) / 2, west + half, east - half), (low[1] + high[1]) / 2, 0.2];
+    this.fit();
+  }
+
+  // Show the whole house, or the rooms of the plan.
+  showHouse(whole) {
+    this.focus = whole ? this.house : this.rooms;
+    this.goHome();
+  }
+
+  // Move back until all corners of the focused rooms are visible.
+  fit() {
+    const [low, high] = this.focus, zoom = this.zoom;
+    this.zoom = 1;
+    const visible = () => {
+      const camera = this.cameraMatrix();
+      return [low[0], high[0]].every((x) => [low[1], high[1]].every((y) => [0, FURNITURE_TOP].every((z) => {
+        const [px, py, , pw] = transformed(camera, [x, y, z]);
+        return pw > 0 && Math.abs(px) <= 0.95 * pw && Math.abs(py) <= 0.95 * pw;
+      })));
+    };
+    this.back = 0;
+    while (!visible() && this.back < 100) this.back += 0.1;
+    this.zoom = zoom;
   }
 
   turn(right, up) {
@@ -113,7 +138,7 @@ class Viewer {
 
   distance() {
     const [low, high] = this.focus;
-    return (this.span() / 2 / Math.tan(FIELD_OF_VIEW / 2) + 0.3 * (high[1] - low[1])) / this.zoom;
+    return (this.span() / 2 / Math.tan(FIELD_OF_VIEW / 2) + 0.3 * (high[1] - low[1]) + this.back) / this.zoom;
   }
 
   draw(poses, marked, sky, mark) {
@@ -122,6 +147,7 @@ class Viewer {
     const [width, height] = [this.canvas.clientWidth * scale, this.canvas.clientHeight * scale].map(Math.round);
     if (this.canvas.width !== width || this.canvas.height !== height) {
       [this.canvas.width, this.canvas.height] = [width, height];
+      this.fit();
     }
     for (const batch of [...this.solid, ...this.clear]) this.fill(batch, poses, marked, mark);
 
@@ -160,6 +186,31 @@ class Viewer {
     const away = [flat * Math.cos(this.azimuth), flat * Math.sin(this.azimuth), high];
     const eye = this.centre.map((value, i) => value + away[i] * distance);
     return product(perspective(FIELD_OF_VIEW, this.aspect(), 0.2, distance + 40), lookAt(eye, this.centre));
+  }
+
+  // Return the body under a point of the canvas, or null; transparent shapes (walls) and floors do not count.
+  bodyAt(x, y, poses) {
+    const camera = this.cameraMatrix(), best = { size: Infinity, body: null };
+    const [width, height] = [this.canvas.clientWidth, this.canvas.clientHeight];
+    const point = [(2 * x) / width - 1, 1 - (2 * y) / height];
+    for (const shape of this.solid.flatMap((batch) => batch.shapes)) {
+      if (shape.body === 0) continue;
+      const axes = turned(poses, shape.body * 7 + 3);
+      const corners = [];
+      for (const signs of [[-1, -1, -1], [-1, -1, 1], [-1, 1, -1], [-1, 1, 1], [1, -1, -1], [1, -1, 1], [1, 1, -1], [1, 1, 1]]) {
+        const place = [0, 1, 2].map((i) => poses[shape.body * 7 + i] + axes.reduce(
+          (sum, axis, k) => sum + axis[i] * (shape.centre[k] + signs[k] * shape.half[k]), 0));
+        const [px, py, , pw] = transformed(camera, place);
+        corners.push([px / pw, py / pw, pw]);
+      }
+      // The bounds of the projected corners are a good approximation for small things.
+      const inside = [0, 1].every((i) => Math.min(...corners.map((c) => c[i])) <= point[i]
+        && point[i] <= Math.max(...corners.map((c) => c[i])));
+      // Of overlapping things, name the smaller one, which would otherwise be hard to point at.
+      const size = shape.half[0] * shape.half[1] * shape.half[2];
+      if (inside && size < best.size) [best.size, best.body] = [size, shape.body];
+    }
+    return best.body;
   }
 
   // Make one batch per kind of shape; each batch is drawn by one call.
@@ -350,6 +401,10 @@ function product(a, b) {
     }
   }
   return result;
+}
+
+function transformed(matrix, [x, y, z]) {
+  return [0, 1, 2, 3].map((row) => matrix[row] * x + matrix[4 + row] * y + matrix[8 + row] * z + matrix[12 + row]);
 }
 
 function cross(a, b) {

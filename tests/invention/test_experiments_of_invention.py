@@ -1,0 +1,57 @@
+"""Experiments: which uses of operators count as true and as false."""
+
+from __future__ import annotations
+
+import pytest
+
+from needful import (
+    Controller,
+    Demonstration,
+    GroundController,
+    Operator,
+    Predicate,
+    State,
+    Type,
+    Variable,
+    abstract,
+)
+from needful.core.controllers import Execution
+from needful.invention.experiments import Simulator
+from needful.invention.objective import Suffix
+from needful.planning.planners import make_planner
+
+LAMP = Type("lamp", ("lit", "broken"))
+LIT = Predicate("Lit", (LAMP,), lambda state, objects: state.get(objects[0], "lit") > 0.5)
+SWITCH = Controller("Switch", (LAMP,))
+x = Variable("?x", LAMP)
+ON = Operator(
+    "Switch", (x,), frozenset(), frozenset({LIT.lifted(x)}), frozenset(), frozenset(), SWITCH, (x,)
+)
+
+
+def switch(state: State, action: GroundController) -> Execution:
+    """Light a lamp that is not broken."""
+    (lamp,) = action.objects
+    lit = max(state.get(lamp, "lit"), 1.0 - state.get(lamp, "broken"))
+    return Execution(state.replace({lamp: {"lit": lit}}), 1)
+
+
+@pytest.mark.parametrize(
+    ("lit", "broken", "true", "false"), [(0, 0, 1, 0), (0, 1, 0, 1), (1, 1, 0, 0), (1, 0, 0, 0)]
+)
+def test_effects_that_held_already_show_nothing(lit: float, broken: float, true: int, false: int) -> None:
+    lamp = LAMP("lamp")
+    start = State({lamp: (lit, broken)})
+    action = GroundController(SWITCH, (lamp,), ())
+    states = (start, start, start.replace({lamp: {"lit": 1.0}}))
+    shown = Demonstration(
+        goal=frozenset({LIT(lamp)}),
+        objects=(lamp,),
+        abstract_states=tuple(abstract(state, [LIT]) for state in states),
+        actions=(action, action),
+        states=states,
+    )
+    simulator = Simulator(switch, (), make_planner("paper"), 100, 0)
+    plan = (ON.ground((lamp,)),)
+    found = simulator.blame((), (), (Suffix(0, 0, plan, 1.0),), (shown,))
+    assert tuple(len(one.get("Switch", ())) for one in found) == (true, false)
