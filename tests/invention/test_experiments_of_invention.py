@@ -55,3 +55,25 @@ def test_effects_that_held_already_show_nothing(lit: float, broken: float, true:
     plan = (ON.ground((lamp,)),)
     found = simulator.blame((), (), (Suffix(0, 0, plan, 1.0),), (shown,))
     assert tuple(len(one.get("Switch", ())) for one in found) == (true, false)
+
+
+def test_a_step_that_makes_a_needed_atom_false_is_a_false_use() -> None:
+    """Switching on a broken lamp makes the other lamp dark, which the operator does not predict."""
+    lamp, other = LAMP("lamp"), LAMP("other")
+    start = State({lamp: (0, 1), other: (1, 0)})
+
+    def short_circuit(state: State, action: GroundController) -> Execution:
+        return Execution(state.replace({lamp: {"lit": 1.0}, other: {"lit": 0.0}}), 1)
+
+    states = (start, start, State({lamp: (1, 1), other: (1, 0)}))
+    action = GroundController(SWITCH, (lamp,), ())
+    shown = Demonstration(
+        goal=frozenset({LIT(lamp), LIT(other)}),
+        objects=(lamp, other),
+        abstract_states=tuple(abstract(state, [LIT]) for state in states),
+        actions=(action, action),
+        states=states,
+    )
+    simulator = Simulator(short_circuit, (), make_planner("paper"), 100, 0)
+    true, false = simulator.blame((), (), (Suffix(0, 0, (ON.ground((lamp,)),), 1.0),), (shown,))
+    assert (len(true), len(false["Switch"])) == (0, 1)

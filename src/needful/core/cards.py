@@ -7,8 +7,8 @@ notebooks, because colours are those of the text or half transparent.
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from needful.core.operators import Operator
@@ -104,3 +104,21 @@ def result_card(result: PlanningResult) -> str:
         note(f"and {hidden} more steps") if hidden > 0 else "",
         "" if cause is None else rows([("cause", cause.cause), ("what to do", cause.advice)]),
     )
+
+
+def run_card(summary: Mapping[str, Any], operators: Sequence[Operator]) -> str:
+    """Return the summary of a run (the content of summary.json) as a card, and its operators."""
+    seconds = summary["seconds"]
+    facts = [
+        ("learner", f"{summary['learner']}, {summary['demos']} demonstrations, seed {summary['seed']}"),
+        ("operators", f"{summary['operators']}, coverage {summary['coverage']:.0%}"),
+        ("solved", f"{summary['solved']} of {summary['tasks']} unseen tasks"),
+        ("planning", f"{1000 * seconds['planning_mean']:.0f} ms per task on average"),
+    ]
+    facts += [
+        (f"failed: {name.replace('_', ' ')}", str(count))
+        for name, count in summary["failures"].items()
+        if count
+    ]
+    cards = operator_cards("Operators", operators) if operators else ""
+    return f"{card(summary['domain'], rows(facts))}{cards}"

@@ -100,8 +100,8 @@ def _failed_step(failure: Failure) -> FailureCause:
         )
     advice = {
         Outcome.TIMEOUT: "Increase the time limit.",
-        Outcome.ENVIRONMENT_FAILURE: "The simulator names the objects in the way. Planning can deal with "
-        "them if an operator handles them and more than one abstract plan is allowed.",
+        Outcome.ENVIRONMENT_FAILURE: "The simulator names the objects in the way. Planning handles them "
+        "if an operator moves or changes them and more than one abstract plan is allowed.",
     }.get(failure.outcome, "The controller reports the problem; a precondition may be missing.")
     return FailureCause(f"Step {failure.step + 1}: {failure.detail}", advice)
 

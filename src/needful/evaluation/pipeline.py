@@ -19,7 +19,7 @@ from needful.approaches.base import (
     learning_summary,
 )
 from needful.approaches.catalogue import find_approach
-from needful.core.cards import card, operator_cards, rows
+from needful.core.cards import run_card
 from needful.core.controllers import Execute, GroundController
 from needful.core.demonstrations import Demonstration, Demonstrations
 from needful.core.model import Vocabulary
@@ -192,21 +192,8 @@ class RunResult:
     summary: dict[str, Any]
 
     def _repr_html_(self) -> str:
-        summary, seconds = self.summary, self.summary["seconds"]
-        facts = [
-            ("learner", f"{summary['learner']}, {summary['demos']} demonstrations, seed {summary['seed']}"),
-            ("operators", f"{summary['operators']}, coverage {summary['coverage']:.0%}"),
-            ("solved", f"{summary['solved']} of {summary['tasks']} unseen tasks"),
-            ("planning", f"{1000 * seconds['planning_mean']:.0f} ms per task on average"),
-        ]
-        facts += [
-            (f"failed: {name.replace('_', ' ')}", str(count))
-            for name, count in summary["failures"].items()
-            if count
-        ]
         model = getattr(self.learned, "model", None)
-        cards = "" if model is None else operator_cards("Operators", model.operators)
-        return f"{card(summary['domain'], rows(facts))}{cards}"
+        return run_card(self.summary, () if model is None else model.operators)
 
 
 def run(

@@ -181,7 +181,9 @@ class Simulator:
             name = step.operator.name
             use = Use(state, step.objects)
             effects = step.add_effects & subgoal
-            if after is not None and not missing & effects:
+            # A given atom that the step made false, although the operator does not predict it.
+            lost = {one for one in missing if one.predicate.definition is None and one.holds(state)}
+            if after is not None and not missing & effects and not lost:
                 # Effects that held already do not show that the step works.
                 if not all(atom.holds(state) for atom in effects):
                     true[name].append(use)

@@ -99,7 +99,7 @@ def propose(
                     continue
                 values = np.concatenate([positive, negative])
                 spread = np.ptp(values[np.isfinite(values)])
-                bound = sign * fit_bound(sign * positive, float(nearest))
+                bound = sign * fit_bound(sign * positive, float(nearest)) + 0.0  # no negative zero
                 margin = float((nearest - limit) / spread)
                 yield Proposal(
                     Definition(expression, compare, float(bound)),

@@ -134,7 +134,7 @@ def _moved(definition: Definition, true: Sequence[float], false: Sequence[float]
             bound = fit_bound(signed, min(beyond))
     elif bound < limit <= bound + SLACK * spread:
         bound = limit + SLACK * (limit - bound)
-    return Definition(definition.expression, definition.compare, float(sign * bound))
+    return Definition(definition.expression, definition.compare, float(sign * bound) + 0.0)
 
 
 def _replaced(predicate: Predicate, changes: Mapping[Definition, Definition]) -> Predicate:

@@ -1,4 +1,4 @@
-"""Record the parameters that failed during a refinement, to show later what was tried."""
+"""Failed tries of a refinement: the parameters, to show later what was tried, and how far a try got."""
 
 from __future__ import annotations
 
@@ -10,6 +10,17 @@ from needful.core.plans import Draw, Failure, Outcome
 
 # How many draws are recorded per step with which the controller could not start.
 MAX_REJECTIONS = 100
+
+# The reasons why a step can fail. If two attempts fail at the same step, the one whose reason is later in
+# this list made more progress.
+_PROGRESS = (
+    Outcome.NOT_INITIABLE,
+    Outcome.CONTROLLER_FAILED,
+    Outcome.ENVIRONMENT_FAILURE,
+    Outcome.HORIZON_EXCEEDED,
+    Outcome.SUBGOAL_MISSED,
+    Outcome.SAMPLER_EXHAUSTED,
+)
 
 
 @dataclass(slots=True)
@@ -46,3 +57,9 @@ class FailedDraws:
         outcome, reason = (Outcome.SUBGOAL_MISSED, "") if missed else (failure.outcome, failure.detail)
         state = execution.state if execution.steps else None
         self.at(failure.step).append(Draw(action.parameters, outcome, failure.missing, reason, state))
+
+
+def progress(failure: Failure | None) -> tuple[int, int, int]:
+    """Return a value that is larger for the failed attempt that got further."""
+    assert failure is not None
+    return failure.step, _PROGRESS.index(failure.outcome), -len(failure.missing)

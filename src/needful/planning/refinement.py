@@ -26,7 +26,7 @@ from needful.core.state import State
 from needful.errors import InvalidInputError
 from needful.planning.budget import Budget
 from needful.planning.costs import StepMisses
-from needful.planning.failed_draws import FailedDraws
+from needful.planning.failed_draws import FailedDraws, progress
 
 # In each try of a step, parameters are drawn until the controller can start with them. This is the maximum
 # number of draws per try.
@@ -42,17 +42,6 @@ SPREAD_FACTOR = 3.0
 NOISE_FRACTION = 0.1
 # A failure message gives the reasons for at most this many rejected draws.
 MAX_EXPLAINED_DRAWS = 10
-
-# The reasons why a step can fail. If two attempts fail at the same step, the one whose reason is later in
-# this list made more progress.
-_PROGRESS = (
-    Outcome.NOT_INITIABLE,
-    Outcome.CONTROLLER_FAILED,
-    Outcome.ENVIRONMENT_FAILURE,
-    Outcome.HORIZON_EXCEEDED,
-    Outcome.SUBGOAL_MISSED,
-    Outcome.SAMPLER_EXHAUSTED,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,9 +392,4 @@ def _deeper(one: Refinement | None, other: Refinement) -> Refinement:
     Attempts are compared by the failed step, then by the reason (see `_PROGRESS`), then by the number of
     missing subgoal atoms (the fewer, the further).
     """
-    return other if one is None or _progress(other.failure) > _progress(one.failure) else one
-
-
-def _progress(failure: Failure | None) -> tuple[int, int, int]:
-    assert failure is not None
-    return failure.step, _PROGRESS.index(failure.outcome), -len(failure.missing)
+    return other if one is None or progress(other.failure) > progress(one.failure) else one

@@ -284,7 +284,7 @@ def test_a_failed_plan_ends_with_its_best_try_and_the_cause():
     page = make_page(WORLD, missed, GOAL, "cans")
     shown = data_of(page)
     assert max(shown["stepOf"]) == 3
-    assert "Step 3, " in page
+    assert "Step 3: " in page
     # The try is a transparent copy of what it moved. It is below the house until its step starts.
     bodies = WORLD.model.query_model.nbody
     copies = {shape["body"] for shape in shown["shapes"] if shape["body"] >= bodies}
