@@ -25,11 +25,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean
+from typing import Any, TypeAlias
 
 import needful
 from needful.core.demonstrations import Demonstration
 from needful.demos.imperfections import insert_detours
-from needful.paper.domains import DOMAINS, protocol_of
+from needful.paper.domains import ANALYTIC_PROTOCOL, DOMAINS, PaperProtocol, protocol_of
+
+Result: TypeAlias = dict[str, Any]
 
 TABLES = ("goals", "detours", "leave-one-out", "words")
 PRACTICE_TASKS = 20
@@ -72,7 +75,7 @@ def main() -> None:
     print("\n".join(_words(results) if arguments.table == "words" else _table(results)))
 
 
-def _read(path: Path) -> dict[str, dict]:
+def _read(path: Path) -> dict[str, Result]:
     lines = path.read_text().splitlines() if path.exists() else []
     records = [json.loads(line) for line in lines]
     return {json.dumps(one["job"]): one["result"] for one in records}
@@ -80,7 +83,7 @@ def _read(path: Path) -> dict[str, dict]:
 
 def _jobs(arguments: argparse.Namespace) -> Iterator[Job]:
     for domain in arguments.domains:
-        protocol = protocol_of(domain)
+        protocol = _protocol(domain)
         demos, tasks = arguments.demos or protocol.demos, arguments.tasks or protocol.tasks
         for seed in arguments.seeds[: 1 if arguments.table == "words" else None]:
             if arguments.table == "leave-one-out":
@@ -90,13 +93,17 @@ def _jobs(arguments: argparse.Namespace) -> Iterator[Job]:
                 yield Job(domain, seed, demos, tasks, arguments.table == "detours")
 
 
+def _protocol(domain: str) -> PaperProtocol:
+    return protocol_of(domain) or ANALYTIC_PROTOCOL
+
+
 def _names_outside_goals(domain: str) -> list[str]:
     env = needful.make_environment(domain)
     goals = {atom.predicate.name for index in range(20) for atom in env.task("train", index, 0).goal}
     return [one.name for one in env.vocabulary.predicates if one.name not in goals]
 
 
-def measure(job: Job) -> dict:
+def measure(job: Job) -> Result:
     """Invent predicates, learn with them, and solve test tasks."""
     env = needful.make_environment(job.domain)
     demos: Sequence[Demonstration] = needful.collect_demonstrations(
@@ -113,7 +120,7 @@ def measure(job: Job) -> dict:
     )
     seconds = time.process_time() - start
     learned = needful.learn_model(found.vocabulary, found.demonstrations, seed=job.seed)
-    config = needful.PlanningConfig(timeout=protocol_of(job.domain).timeout, clock=time.thread_time)
+    config = needful.PlanningConfig(timeout=_protocol(job.domain).timeout, clock=time.thread_time)
     solved = 0
     for index in range(job.tasks):
         task = env.task("test", index, job.seed)
@@ -135,9 +142,9 @@ def _with_detours(
     )
 
 
-def _table(results: Sequence[tuple[Job, dict]]) -> Iterator[str]:
+def _table(results: Sequence[tuple[Job, Result]]) -> Iterator[str]:
     yield "| Domain | Withheld | Success by seed | Mean | CPU seconds |\n|---|---|---|---|---|"
-    groups: dict[tuple[str, str], list[tuple[Job, dict]]] = {}
+    groups: dict[tuple[str, str], list[tuple[Job, Result]]] = {}
     for job, result in results:
         groups.setdefault((job.domain, job.withheld or "all"), []).append((job, result))
     for (domain, withheld), group in groups.items():
@@ -149,7 +156,7 @@ def _table(results: Sequence[tuple[Job, dict]]) -> Iterator[str]:
         )
 
 
-def _words(results: Sequence[tuple[Job, dict]]) -> Iterator[str]:
+def _words(results: Sequence[tuple[Job, Result]]) -> Iterator[str]:
     for job, result in results:
         yield f"{job.domain}, seed {job.seed}:"
         yield from (f"  {text}" for text in result["predicates"].values())
