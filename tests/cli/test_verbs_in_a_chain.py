@@ -90,7 +90,7 @@ def test_evaluation_agrees_with_the_run(
     records = read_lines(out / "records.jsonl")
     assert result.json == {**json.loads((out / "summary.json").read_text()), "records": records}
     assert (result.json["tasks"], result.json["solved"], result.json["learner"]) == (3, 3, "necessary")
-    assert sorted(files_below(out)) == ["plans.jsonl.gz", "records.jsonl", "summary.json"]
+    assert sorted(files_below(out)) == ["plans.jsonl.gz", "records.jsonl", "run.json", "summary.json"]
 
     def comparable(record: dict[str, object]) -> dict[str, object]:
         return {name: value for name, value in record.items() if name not in ("seconds", "config_hash")}
@@ -123,7 +123,7 @@ def test_plan_is_printed_step_by_step_and_drawn(chain: Path, domain: str, tmp_pa
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert gif.read_bytes().startswith(b"GIF89a")
     printed = succeed(*plan, "--picture", picture, "--force", "--json").json
-    keys = {"outcome", "plan", "actions", "subgoals", "failure", "missing", "suspects"}
+    keys = {"outcome", "plan", "actions", "subgoals", "failure", "missing", "suspects", "cause", "advice"}
     assert set(printed) == keys
     assert (printed["outcome"], printed["failure"], printed["missing"]) == ("solved", None, [])
     assert len(printed["plan"]) == len(printed["actions"]) == len(printed["subgoals"]) - 1

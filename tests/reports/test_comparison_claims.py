@@ -118,7 +118,9 @@ def test_groups_are_those_of_the_records(sweep: Path) -> None:
             for job, records in raw_results(sweep)
             if (job["learner"], job["demos"]) == (learner, demos)
         ]
-        assert numbers(group["planning"]) == pytest.approx(interval(times, 0.0, 1e9), rel=1e-3)
+        # The quantiles of the t distribution are rounded to 3 decimals, so a bound near 0 is less exact.
+        exact = interval(times, 0.0, 1e9)
+        assert numbers(group["planning"]) == pytest.approx(exact, rel=1e-3, abs=1e-3 * exact[0])
 
 
 def test_pairs_are_compared_on_the_tasks_that_both_tried(sweep: Path) -> None:
