@@ -17,6 +17,7 @@ from needful.evaluation.pipeline import make_solve, solve_tasks
 from needful.evaluation.records import evaluation_summary, run_identity
 from needful.evaluation.run_description import settings_as_json
 from needful.evaluation.run_folder import RunFolder
+from needful.evaluation.sources import unused_parts
 from needful.planning.planners import DEFAULT_PLANNER
 
 
@@ -53,7 +54,8 @@ def evaluate_model(
         solver = load_solver(model, environment, planning)
         digest = model_digest(model)
         settings = (planning, digest, *((execution,) if execution else ()))
-        identity = run_identity(environment.name, solver.approach, seed, *settings)
+        unused = unused_parts(environment.name, invention=False, execution=bool(execution))
+        identity = run_identity(environment.name, solver.approach, seed, *settings, unused=unused)
         solve = make_solve(solver, environment, execution, planning.horizon)
         if out is not None:
             console.check_paths_disjoint(model_directory(model), out)
@@ -82,4 +84,4 @@ def evaluate_model(
         return
     console.print_result(console.describe_evaluation(summary))
     if out is not None:
-        console.print_result(f"Results: {out}/ (summary.json, records.jsonl, plans.jsonl.gz)")
+        console.print_result(f"Results: {out}/ (run.json, summary.json, records.jsonl, plans.jsonl.gz)")
