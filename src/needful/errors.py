@@ -57,7 +57,7 @@ class NotProvidedError(InvalidInputError):
 
 
 class MissingPackageError(InvalidInputError, ModuleNotFoundError):
-    """A package is not installed that `feature`, a part of `needful`, needs; `remedy` ends the message."""
+    """A package that a part of `needful` (`feature`) needs is missing; the message ends with `remedy`."""
 
     def __init__(self, feature: str, package: str, remedy: str) -> None:
         super().__init__(f"{feature} needs {package}, which is not installed. {remedy}.")

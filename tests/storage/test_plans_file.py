@@ -83,7 +83,7 @@ def test_the_record_of_a_failed_task() -> None:
         FAILED.holding[1],
     )
     assert FAILED.cause is not None
-    assert FAILED.cause.cause.startswith("Step 2, Grasp(robot, ball0), ran but never made Holding(robot")
+    assert FAILED.cause.cause.startswith("Step 2, Grasp(robot, ball0), ran, but Holding(robot")
     grasp = PlanStep("Grasp", (ROBOT, BALL))
     assert FAILED.suspects == (RecordedSuspect(grasp, (toy_world.HOLDING(ROBOT, BALL),), 1),)
     assert SOLVED.suspects == ()

@@ -161,7 +161,7 @@ Invent: TypeAlias = Annotated[
 ]
 Keep: TypeAlias = Annotated[
     str,
-    typer.Option("--keep", metavar="NAME,...", help="Predicates that --invent does not withhold, or all."),
+    typer.Option("--keep", metavar="NAME,...", help="Predicates to keep with --invent; `all` keeps all."),
 ]
 Formulas: TypeAlias = Annotated[
     list[str] | None,

@@ -116,18 +116,19 @@ def _missed_atoms(step: str, failure: Failure, ran: Sequence[Draw], others: int)
     """Return the cause of a step whose controller ran without reaching the subgoal."""
     always = frozenset[GroundAtom](ran[0].missing).intersection(*(draw.missing for draw in ran))
     tries = "its only try" if len(ran) == 1 else f"each of {len(ran)} tries"
-    rejected = f" ({others} other draws could not start)" if others else ""
+    rejected = f" (the controller could not start with {others} of the draws)" if others else ""
     effects: AbstractState = failure.operator.add_effects if failure.operator else frozenset()
     if not always:
         fewest = min(len(draw.missing) for draw in ran)
         return FailureCause(
-            f"{step}, ran {len(ran)} times and missed other atoms each time, at least {fewest}{rejected}.",
+            f"{step}, ran {len(ran)} times and missed different atoms, "
+            f"at least {fewest} each time{rejected}.",
             "The sampler is too imprecise here. Learn from more demonstrations, or allow more samples per "
             "step.",
         )
     if always & effects:
         return FailureCause(
-            f"{step}, ran but never made {_listed(always & effects)} true in {tries}{rejected}.",
+            f"{step}, ran, but {_listed(always & effects)} did not hold after {tries}{rejected}.",
             f"{_SAMPLER if ran[0].parameters else _PRECONDITION} {EXPLAIN}.",
         )
     return FailureCause(

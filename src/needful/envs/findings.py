@@ -72,7 +72,9 @@ class Findings:
             self.add(
                 (raised + error_location(error)).rstrip("."),
                 location,
-                "The message says what to do." if isinstance(error, InvalidInputError) else remedy,
+                "Follow the advice in this error message."
+                if isinstance(error, InvalidInputError)
+                else remedy,
             )
 
     @property

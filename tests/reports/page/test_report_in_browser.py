@@ -364,7 +364,7 @@ def test_a_failed_task_shows_the_reason_and_replays_the_attempt(browser: Browser
     succeeded = int(browser.run("document.querySelector('.player input').max"))
     assert f"{succeeded - 1} steps succeeded" in failure
     assert "The last picture shows the best try of the failed step." in failure
-    assert f"Step {succeeded}, Switch(lamp3), ran but never made Lit(lamp3) true" in failure
+    assert f"Step {succeeded}, Switch(lamp3), ran, but Lit(lamp3) did not hold" in failure
     scrub(browser, succeeded)
     assert "Switch(lamp3)" in texts(browser, ".status")[0]
     assert texts(browser, ".judged .is-false") == ["does not hold: Lit(lamp3)"]

@@ -1,7 +1,7 @@
 """Shapes of the objects of KinDER's kinematic 2D environments, and which of them collide.
 
-The geometry agrees with KinDER's collision test, and is much faster. Skills use it to find collision-free
-motions before anything is simulated. Simulation itself and the replay of plans use KinDER.
+The geometry reports the collisions that KinDER reports, and is much faster. Skills use it to find
+collision-free motions, and `simulate` uses it to predict states. The replay of plans uses KinDER.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """ClutteredStorage2D: put all blocks into a shelf, in which some of them lie already.
 
 The robot pushes a block into the shelf until it touches something. So blocks that the robot puts there lie
-one behind the other without gaps. It puts no block before one with space behind it: blocks that lie in the
-front of the shelf from the beginning must be picked up and pushed to the back first.
+one behind the other without gaps. It puts no block in front of one that has free space behind it: blocks
+that lie in the front of the shelf at the start must first be picked up and pushed to the back.
 """
 
 from __future__ import annotations

@@ -190,7 +190,8 @@ class KinderEnvironment(Environment):
     def simulate(self, state: State, action: GroundController) -> State:
         """Return the state after a skill, as predicted with the geometry in `bodies`.
 
-        This is about 50 times as fast as KinDER's simulator, and agrees with it up to rounding errors.
+        This is about 50 times as fast as KinDER's simulator. The states agree up to rounding errors, but
+        some motions that KinDER allows are rejected; see the limits in docs/kinder.md.
         Raises `EnvironmentFailure` if the skill has no motion, or if the robot collides on its way.
         """
         return self._run(state, action)[0]
