@@ -7,7 +7,6 @@ Usage: python docs/make_live_pages.py
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,9 +21,9 @@ def needful(*arguments: object) -> None:
 
 
 def make_live_pages(folder: Path) -> None:
-    """Run both domains in a folder and copy their pages."""
+    """Run both domains in a folder and write their pages."""
     needful("run", "painting", "--tasks", 20, "--out", folder / "painting")
-    shutil.copyfile(folder / "painting" / "report.html", LIVE / "painting_run.html")
+    needful("report", folder / "painting", "--out", LIVE / "painting_run.html", "--force")
     house = ("sorting-books", "--timeout", 60)
     needful("run", *house, "--demos", 10, "--tasks", 0, "--out", folder / "books")
     needful("plan", folder / "books", *house, "--page", LIVE / "sorting_books.html", "--force")
