@@ -121,7 +121,7 @@ class ViewHandler(BaseHTTPRequestHandler):
             answer()
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
-        except Exception as error:  # files of others may contain anything; the server keeps running
+        except Exception as error:  # a damaged run must not stop the server
             reason = str(error) if isinstance(error, NeedfulError) else type(error).__name__
             text = f"The page cannot be made: {reason}\n"
             self._send(HTTPStatus.INTERNAL_SERVER_ERROR, PLAIN, text.encode(errors="replace"))

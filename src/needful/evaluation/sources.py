@@ -1,6 +1,6 @@
 """The digest of the sources that can change the results of a run.
 
-Records contain the digest, so that reports can tell which results were computed by other code.
+Records contain the digest. Reports use it to mark results that were computed with other sources.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ class LiveRuns:
             return known
         try:
             return _read_job(name, path, signature) if is_job else _read_folder(name, path, signature)
-        except Exception as error:  # files of others may contain anything
+        except Exception as error:  # a damaged run must not hide the others
             reason = str(error).replace(str(path), name)
             return LiveRun(signature, {**_empty_row(name), "state": "unreadable", "error": reason})
 
