@@ -9,6 +9,7 @@ import numpy as np
 
 from needful.core.atoms import Predicate
 from needful.core.controllers import Controller, Parameters
+from needful.core.model import PlanningModel, Vocabulary
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import Operator
 from needful.core.state import State
@@ -137,3 +138,9 @@ def release_operator(name: str, controller: Controller, kind: Type = RECTANGLE) 
         adds=[HAND_EMPTY.lifted(ROBOT_VARIABLE)],
         deletes=[HOLDING.lifted(*pair)],
     )
+
+
+def uniform_model(vocabulary: Vocabulary, operators: Sequence[Operator]) -> PlanningModel:
+    """Return a hand-written model whose samplers draw uniformly from the bounds of the controllers."""
+    samplers = {one.name: UniformSampler(one.controller) for one in operators}
+    return PlanningModel(vocabulary, tuple(operators), samplers)

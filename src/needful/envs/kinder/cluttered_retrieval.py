@@ -19,7 +19,6 @@ from needful.envs.kinder.blocks import (
     HOLDING,
     ROBOT_VARIABLE,
     TARGET_BLOCK,
-    UniformSampler,
     box_of,
     pick_operator,
     rectangle_of,
@@ -27,6 +26,7 @@ from needful.envs.kinder.blocks import (
     require_free,
     require_free_motion,
     require_held,
+    uniform_model,
 )
 from needful.envs.kinder.bodies import overlap
 from needful.envs.kinder.driving import carried_box, carrying_pose, drive, pick
@@ -121,5 +121,4 @@ class ClutteredRetrieval2D(KinderEnvironment):
                 adds=[INSIDE.lifted(block, region)],
             ),
         )
-        samplers = {one.name: UniformSampler(one.controller) for one in operators}
-        return PlanningModel(self.vocabulary, operators, samplers)
+        return uniform_model(self.vocabulary, operators)

@@ -25,11 +25,11 @@ from needful.envs.kinder.blocks import (
     HOLDING,
     ROBOT_VARIABLE,
     TARGET_BLOCK,
-    UniformSampler,
     box_of,
     require_free,
     require_held,
     require_none,
+    uniform_model,
 )
 from needful.envs.kinder.bodies import Body, Box, Pose, Scene, may_collide, overlap
 from needful.envs.kinder.driving import carried_box, carrying_pose, drive, pick
@@ -177,5 +177,4 @@ class ClutteredStorage2D(KinderEnvironment):
                 deletes=[HOLDING.lifted(ROBOT_VARIABLE, block)],
             ),
         )
-        samplers = {one.name: UniformSampler(one.controller) for one in operators}
-        return PlanningModel(self.vocabulary, operators, samplers)
+        return uniform_model(self.vocabulary, operators)

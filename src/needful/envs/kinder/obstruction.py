@@ -22,7 +22,6 @@ from needful.envs.kinder.blocks import (
     HOLDING,
     ROBOT_VARIABLE,
     TARGET_BLOCK,
-    UniformSampler,
     box_of,
     pick_operator,
     rectangle_of,
@@ -30,6 +29,7 @@ from needful.envs.kinder.blocks import (
     require_empty_hand,
     require_free_motion,
     require_held,
+    uniform_model,
 )
 from needful.envs.kinder.bodies import Box, Pose, Scene
 from needful.envs.kinder.environment import RECTANGLE, ROBOT, KinderEnvironment, Room, Skill
@@ -172,5 +172,4 @@ class Obstruction2D(KinderEnvironment):
                 deletes=[HOLDING.lifted(ROBOT_VARIABLE, block)],
             ),
         )
-        samplers = {one.name: UniformSampler(one.controller) for one in operators}
-        return PlanningModel(self.vocabulary, operators, samplers)
+        return uniform_model(self.vocabulary, operators)
