@@ -1,10 +1,11 @@
 """Solve KinDER's 2D environments with the published planner, for the table `kinder`.
 
-Usage: python benchmarks/kinder_planners.py [DOMAIN ...] [--plans 10 1000] [--tasks 20] [--out results/kinder]
+Usage: python benchmarks/kinder_planners.py [DOMAIN ...] [--plans 10 1000] [--tasks 20]
+                                            [--out results/kinder]
 
-DOMAIN is such as kinder/StickButton2D-b5; by default, all domains of the table. The planner is SeSamE of the
-package `bilevel-planning` (pip install --no-deps bilevel-planning networkx), with the defaults of KinDER's
-experiments: 10 abstract plans, 3 samples per step and 60 s, here CPU seconds. It uses our skills,
+DOMAIN is such as kinder/StickButton2D-b5; by default, all domains of the table. The planner is SeSamE of
+the package `bilevel-planning` (pip install --no-deps bilevel-planning networkx), with the defaults of
+KinDER's experiments: 10 abstract plans, 3 samples per step and 60 s, here CPU seconds. It uses our skills,
 predicates and simulation, and the hand-written operators and samplers.
 
 Results are written where `needful reproduce --table kinder` reads them. Jobs that have a result are not
@@ -217,7 +218,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for result in results.results:
         if result.job in jobs:
             solved = sum(record.solved for record in result.records)
-            print(result.job.domain, result.job.learner, solved, "of", len(result.records), result.error or "")
+            print(
+                result.job.domain, result.job.learner, solved, "of", len(result.records), result.error or ""
+            )
 
 
 if __name__ == "__main__":

@@ -26,8 +26,9 @@ from needful.errors import InvalidInputError, NeedfulError, UnknownNameError
 from needful.paper.domains import ANALYTIC, HOUSEHOLD
 from needful.paper.domains import SEEDS as PAPER_SEEDS
 from needful.paper.experiments import FIGURES, TABLES, RequestedOutputs, SweepSettings, jobs_for
-from needful.paper.kinder import KINDER, kinder_jobs, run_kinder_job
+from needful.paper.kinder import HAND_WRITTEN, KINDER, kinder_jobs, run_kinder_job
 from needful.paper.kinder import SEEDS as KINDER_SEEDS
+from needful.paper.methods import OURS
 from needful.paper.operator_examples import EXAMPLES_FILE, operator_examples
 from needful.paper.presets import PAPER
 from needful.planning.planners import DEFAULT_PLANNER, planner_names
@@ -52,8 +53,8 @@ Tables: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         "--table",
-        help=f"Table: {', '.join(TABLES)}. Repeatable; by default all of these. {KINDER}: the comparison on "
-        f"the benchmark KinDER, with folder {KINDER} in --out.",
+        help=f"Table: {', '.join(TABLES)}. Repeatable; by default all of these. {KINDER}: the comparison "
+        f"on the benchmark KinDER, in the folder {KINDER} of --out.",
     ),
 ]
 Figures: TypeAlias = Annotated[
@@ -296,8 +297,7 @@ def _kinder_results(
     out: Path, jobs: Sequence[Job], executor: Executor, retry_errors: bool, older: OlderResults
 ) -> Results:
     """Run the jobs of the table `kinder` that have no result; return all results in the folder."""
-    for domain in dict.fromkeys(job.domain for job in jobs):
-        make_environment(domain)
+    _check_jobs([replace(job, learner=OURS) if job.learner == HAND_WRITTEN else job for job in jobs])
     if not jobs:
         return read_results(out)
     with SweepFolder.open(out) as folder:

@@ -1,8 +1,8 @@
 """The comparison on KinDER's 2D environments: learned operators, hand-written ones, the published planner.
 
-A job has the name of a domain of KinDER, such as `kinder/StickButton2D-b5`. Its seed is that of training: all
-jobs solve the same test tasks, KinDER's `reset(seed=k)` for k from `FIRST_TASK` on. The published planner runs
-outside this package, in benchmarks/kinder_planners.py; its results are in the same folder.
+The seed of a job is that of training. All jobs of a domain solve the same test tasks: KinDER's
+`reset(seed=k)` for k from `FIRST_TASK` on. The published planner runs outside this package, in
+benchmarks/kinder_planners.py; its results are in the same folder.
 """
 
 from __future__ import annotations
@@ -109,9 +109,7 @@ def solve_kinder_tasks(
             counts.append(_low_level_count(environment, tasks[record.task], result.actions))
     learned = learning or learning_summary(transitions=0, operators=operators, coverage=0.0, seconds={})
     summary = run_summary(job.domain, learned, 0.0, evaluation_summary(records))
-    return JobResult(
-        job, summary | {LOW_LEVEL_ACTIONS: mean(counts) if counts else None}, tuple(records)
-    )
+    return JobResult(job, summary | {LOW_LEVEL_ACTIONS: mean(counts) if counts else None}, tuple(records))
 
 
 def _low_level_count(environment: Environment, task: Task, actions: Sequence[GroundController]) -> int:

@@ -81,7 +81,7 @@ class TableSpec:
         include_unknown: whether methods that are not in the paper get a column.
         about_tasks: whether the numbers depend on the number of tasks per run. If so, notes about sample
             sizes include this number, such as "n = 10 × 50" for 10 seeds with 50 tasks each.
-        notes: a function that returns the notes of a cell; None for differences from the paper's experiments.
+        notes: a function that returns the notes of a cell; None for differences from the paper.
     """
 
     title: str
@@ -187,8 +187,8 @@ def _costs(group: RunGroup) -> tuple[str, ...]:
 KINDER = _success_table(
     title="Success on KinDER's 2D environments",
     caption=(
-        "Percentage of tasks solved: mean over training seeds, standard error in brackets, 95 % interval in "
-        "square brackets; CPU seconds of planning per task; low-level actions per plan. "
+        "Percentage of tasks solved: mean over training seeds, standard error in brackets, 95 % interval "
+        "in square brackets; CPU seconds of planning per task; low-level actions per plan. "
         "All methods use the same skills, predicates and test tasks. Hand-written: operators and samplers "
         "written by hand, needful's planner. SeSamE: the planner of the package bilevel-planning with the "
         "hand-written operators and samplers, and 10 (its default) or 1,000 abstract plans. "
