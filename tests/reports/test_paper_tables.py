@@ -43,7 +43,8 @@ def test_an_entry_is_mean_and_standard_error_beside_the_published() -> None:
 def test_kinder_has_costs_beside_success() -> None:
     button, motion = "kinder/StickButton2D-b10", "kinder/Motion2D-p1"
     runs = solving(Job(motion, "necessary"), [SOLVED])
-    for run, count in zip(solving(Job(button, "necessary"), [SOLVED] * 2, [SOLVED, FAILED]), (90, 100)):
+    buttons = solving(Job(button, "necessary"), [SOLVED] * 2, [SOLVED, FAILED])
+    for run, count in zip(buttons, (90, 100), strict=True):
         runs.append(replace(run, summary={**run.summary, "low_level_actions": count}))
     table = kinder_table(group_runs(runs))
     assert [row.domain for row in table.rows] == [button, motion]
