@@ -187,9 +187,7 @@ def reproduce(
     if table and KINDER in table:
         if figure or {*table} != {KINDER}:
             raise typer.BadParameter(f"{KINDER} excludes other tables and figures.", param_hint="--table")
-        chosen = {"domains": _names(domains), "methods": _names(learners), "seeds": seeds}
-        given = chosen | {"demos": demos, "tasks": tasks, "timeout": timeout}
-        wanted = kinder_jobs(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+        wanted = kinder_jobs(_names(domains), _names(learners), seeds, demos, tasks, timeout)
         results = _kinder_results(out / KINDER, () if check else wanted, where, retry_errors, older)
         _print_kinder_table(results, {job.domain for job in wanted}, as_json)
         if _print_failures(results):

@@ -50,22 +50,27 @@ DOMAINS = tuple(
 
 
 def kinder_jobs(
-    domains: Sequence[str] = DOMAINS,
-    methods: Sequence[str] = (OURS, HAND_WRITTEN),
-    seeds: int = SEEDS,
-    demos: int = DEMOS,
-    tasks: int = TASKS,
-    timeout: float = TIMEOUT,
+    domains: Sequence[str] | None = None,
+    methods: Sequence[str] | None = None,
+    seeds: int | None = None,
+    demos: int | None = None,
+    tasks: int | None = None,
+    timeout: float | None = None,
 ) -> tuple[Job, ...]:
-    """Return one job per domain, method and training seed; hand-written operators need only one seed."""
+    """Return one job per domain, method and training seed; hand-written operators need only one seed.
+
+    None stands for the value of the table.
+    """
+    domains = domains or DOMAINS
+    settings = (demos or DEMOS, tasks or TASKS, timeout or TIMEOUT)
     for domain in domains:
         if domain not in kinder_names():
             raise UnknownNameError("domain of KinDER", domain, kinder_names())
     return tuple(
-        Job(domain, method, seed, demos, tasks, timeout, cpu_time=True)
-        for seed in range(seeds)
+        Job(domain, method, seed, *settings, cpu_time=True)
+        for seed in range(seeds or SEEDS)
         for domain in domains
-        for method in methods
+        for method in methods or (OURS, HAND_WRITTEN)
         if method != HAND_WRITTEN or seed == 0
     )
 

@@ -104,6 +104,6 @@ def drive(room: Room, scene: Scene, goal: Pose) -> Waypoints:
     return (*start, *(Waypoint(pose, scene.vacuum) for pose in path))
 
 
-@lru_cache(maxsize=4)  # a skill is planned several times in the same state
+@lru_cache(maxsize=32)  # a skill is planned several times in the same state, also to check the plan
 def _lattice(room: Room, scene: Scene) -> PoseLattice:
     return PoseLattice(scene, room.limits, room.bounds)
