@@ -33,7 +33,8 @@ from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.catalogue import make_environment
 from needful.envs.kinder.environment import KinderEnvironment
-from needful.evaluation.pipeline import RunConfig, planning_seed, run
+from needful.evaluation.evaluate import planning_seed
+from needful.evaluation.pipeline import RunConfig, run
 from needful.planning.bilevel import PlanningConfig, plan
 
 TIMEOUT = 60.0

@@ -308,10 +308,8 @@ class _Step:
             if draw < SAMPLER_DRAWS_PER_TRY or not self.limits.perturb:
                 parameters = self._parameters(state, rng)
                 if self.limits.perturb and parameters in tried_parameters:
-                    bounds_width = np.subtract(controller.high, controller.low)
-                    parameters = controller.clip(
-                        rng.normal(parameters, NOISE_FRACTION * bounds_width).tolist()
-                    )
+                    noise = NOISE_FRACTION * np.subtract(controller.high, controller.low)
+                    parameters = controller.clip(rng.normal(parameters, noise).tolist())
             else:
                 drawn = [action.parameters for action in rejected[:SAMPLER_DRAWS_PER_TRY]]
                 centre, spread = np.mean(drawn, axis=0), SPREAD_FACTOR * np.std(drawn, axis=0)
@@ -375,10 +373,7 @@ class _Step:
         return Failure(self.index, self.operator, outcome, detail=detail)
 
     def not_initiable(self, state: State, rejected: Sequence[GroundController]) -> Failure:
-        """Return the failure of a try in which the controller of this step could not start.
-
-        The message gives the reasons for the first draws in `rejected`.
-        """
+        """Return the failure of a try in which the controller could not start; explain the first draws."""
         circumstance = "in the state that was reached"
         if self._continuous:
             circumstance = f"with any of {MAX_DRAWS_PER_TRY} sampled parameters"
@@ -398,7 +393,7 @@ class _Step:
 def _deeper(one: Refinement | None, other: Refinement) -> Refinement:
     """Return the failed attempt that got further; if both got equally far, return `one`.
 
-    Attempts are compared by the failed step, then by the reason (see `_PROGRESS`), then by the number of
-    missing subgoal atoms (the fewer, the further).
+    Attempts are compared by the failed step, then by the reason (see `failed_draws.progress`), then by the
+    number of missing subgoal atoms (the fewer, the further).
     """
     return other if one is None or progress(other.failure) > progress(one.failure) else one
