@@ -55,12 +55,15 @@ class RefinementLimits:
         perturb: whether to change the parameters that a sampler returns, if they were already tried in this
             state, or if the controller cannot start with any of them. If not, refinement uses only the
             parameters that samplers return, as in the paper.
+        same_reports: if the simulator reports the same objects in this many first tries of a step, other
+            parameters are not expected to avoid these objects.
     """
 
     samples_per_step: int
     horizon: int
     budget: Budget
     perturb: bool = True
+    same_reports: int = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,8 @@ class ResumableRefinement:
     tries again.
 
     If the simulator reports objects as the cause of a failure, other parameters may avoid these objects. If
-    all tries of a step fail and some of them for this reason, the search ends. The result contains the
+    all tries of a step fail and some of them for this reason, or if its first tries all fail because of
+    the same objects (see `RefinementLimits.same_reports`), the search ends. The result contains the
     smallest set of objects that was reported in these tries. With `RefinementLimits.perturb` off, the
     search ends at the first report, as in the paper.
     """
@@ -186,7 +190,7 @@ class ResumableRefinement:
                 failure = reason
             if limits.budget.expired():  # ignore this failure: lack of time may have caused it
                 continue
-            if self._blamed and self._tries[index] == step.max_tries:
+            if self._blamed and (self._tries[index] == step.max_tries or self._same_reports(index)):
                 smallest = min(self._blamed, key=lambda one: len(one.offending))
                 return self._result(smallest, self._draws.at(index))
             self._misses.add(failure)
@@ -199,6 +203,11 @@ class ResumableRefinement:
             if max_tries is not None and tries >= max_tries:
                 return self._result(replace(self._deepest, complete=False), self._draws.deepest)
         return self._result(trace.to_refinement(None))
+
+    def _same_reports(self, index: int) -> bool:
+        """Return whether all tries of a step failed because of the same objects, and enough were made."""
+        enough = len(self._blamed) == self._tries[index] >= self._limits.same_reports
+        return enough and len({frozenset(one.offending) for one in self._blamed}) == 1
 
     def _backtrack(self, index: int) -> bool:
         """Undo steps until one of them has tries left; return False if there is none."""
