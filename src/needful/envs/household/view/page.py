@@ -164,8 +164,10 @@ def make_page(world: World, result: PlanningResult, goal: AbstractState, domain:
     """
     script = _asset("viewer.js") + _asset("player.js")
     explained = explain_failure(result)
+    heading = domain.replace("-", " ").capitalize()
     texts = {
-        "heading": domain.replace("-", " ").capitalize(),
+        "title": f"{heading} · needful",
+        "heading": heading,
         "outcome": _outcome(result),
         "advice": "" if explained is None else f"{explained.cause} {explained.advice}",
     }
