@@ -26,7 +26,7 @@ from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError
-from needful.invention.invent import Invention
+from needful.invention.invent import Examples, Invention
 from needful.operator_learning.accidental_preconditions import AccidentalPrecondition
 from needful.operator_learning.cross_validation import Validation, validation_doubts
 from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts, list_doubts
@@ -50,6 +50,7 @@ from needful.storage.model_directory import save_model
 
 DROPPED = "dropped_preconditions"
 INVENTED = "invention"
+EXAMPLES = "examples"
 # The kinds of doubts that are also warnings. They are defects of the demonstrations or of the operators;
 # the other kinds may also be seen with true operators.
 WARNED_KINDS = (DoubtKind.UNCOVERED, DoubtKind.REPAIRED)
@@ -159,7 +160,7 @@ class LearnedModel:
             "transitions": self.operators.transitions,
             "coverage": self.operators.coverage,
             DROPPED: self._dropped_to_json(),
-            **({} if self.invention is None else {INVENTED: _invention_to_json(self.invention)}),
+            **({} if self.invention is None else {INVENTED: _invention_to_json(self.invention, True)}),
         }
         documents = {
             EVIDENCE_FILE: evidence_to_json(self.evidence, self.demonstrations),
@@ -191,7 +192,7 @@ class LearnedModel:
         found, doubts, validation = self.operators, self.doubts, self.validation
         invention = self.invention
         return {
-            **({} if invention is None else {INVENTED: _invention_to_json(invention)}),
+            **({} if invention is None else {INVENTED: _invention_to_json(invention, False)}),
             **learning_summary(found.transitions, len(found.operators), found.coverage, self.seconds),
             "false_claims": doubts.false_claims,
             "false_claim_share": doubts.false_share,
@@ -316,7 +317,7 @@ class LearnedModel:
         )
 
 
-def _invention_to_json(invention: Invention) -> dict[str, JsonValue]:
+def _invention_to_json(invention: Invention, with_examples: bool) -> dict[str, JsonValue]:
     return {
         "costs": list(invention.costs),
         "solved": list(invention.solved),
@@ -327,10 +328,24 @@ def _invention_to_json(invention: Invention) -> dict[str, JsonValue]:
                 "sentence": "" if one.predicate.definition is None else one.predicate.definition.sentence,
                 "reason": one.reason,
                 "alternatives": [other.sentence for other in one.alternatives],
+                **({EXAMPLES: _examples_to_json(one.examples)} if with_examples else {}),
             }
             for one in invention.predicates
         },
     }
+
+
+def _examples_to_json(examples: Sequence[Examples]) -> list[JsonValue]:
+    return [
+        {
+            "sentence": one.definition.sentence,
+            "compare": one.definition.compare,
+            "bound": one.definition.bound,
+            "true": list(one.true),
+            "false": list(one.false),
+        }
+        for one in examples
+    ]
 
 
 def _count(number: int, noun: str) -> str:

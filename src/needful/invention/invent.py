@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+import numpy as np
+
 from needful.core.atoms import Predicate
 from needful.core.controllers import Execute
 from needful.core.deadline import NO_DEADLINE, Deadline
@@ -34,6 +36,8 @@ from needful.planning.planners import make_planner
 # If there is a simulator, the search first considers only predicates that exclude false steps with this
 # share of the cost. Experiments show the reasons of all other differences more exactly.
 CLEAR_SHARE = 0.05
+# At most this number of values of true uses, and of false ones, are recorded for a predicate.
+MAX_EXAMPLES = 40
 # The value of `InventionConfig.keep` that withholds no predicate.
 KEEP_ALL = ("all",)
 
@@ -72,6 +76,21 @@ class InventionConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class Examples:
+    """The values of a comparison in uses of the operator for which it was invented.
+
+    Attributes:
+        definition: the comparison; it is the invented predicate, or a part of it.
+        true: values in uses whose effects came true, in increasing order.
+        false: values in uses whose effects did not come true. The predicate need not exclude all of them.
+    """
+
+    definition: Definition
+    true: tuple[float, ...]
+    false: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class InventedPredicate:
     """An invented predicate and the reason for it.
 
@@ -83,6 +102,7 @@ class InventedPredicate:
             that are shorter than demonstrations.
         alternatives: other definitions that hold in the same demonstrated states. The demonstrations do
             not show which definition is the right one.
+        examples: values of each comparison of the definition, at most `MAX_EXAMPLES` of each kind.
     """
 
     predicate: Predicate
@@ -90,6 +110,7 @@ class InventedPredicate:
     excluded: int
     in_simulator: bool
     alternatives: tuple[Definition, ...] = ()
+    examples: tuple[Examples, ...] = ()
 
     @property
     def reason(self) -> str:
@@ -312,7 +333,18 @@ def _invented(definition: AnyDefinition, name: str, reasons: Reasons) -> Invente
         len(proposal.which),
         in_simulator,
         proposal.alternatives if definition == proposal.definition else (),
+        tuple(
+            Examples(part, *(_spread_out(values) for values in one.values))
+            for (part, _), (one, _) in zip(definition.parts, found, strict=True)
+        ),
     )
+
+
+def _spread_out(values: np.ndarray) -> tuple[float, ...]:
+    """Return the finite values in order, with four digits; if there are too many, some at equal steps."""
+    ordered = np.sort(values[np.isfinite(values)])
+    chosen = np.linspace(0, len(ordered) - 1, min(len(ordered), MAX_EXAMPLES)).round().astype(int)
+    return tuple(float(f"{value:.4g}") for value in ordered[chosen])
 
 
 def readable_names(definitions: Sequence[AnyDefinition], taken: Iterable[str] = ()) -> tuple[str, ...]:

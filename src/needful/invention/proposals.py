@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -55,6 +55,7 @@ class Proposal:
             the values of all uses.
         evidence: how surprising it is, in bits, that the definition separates the uses.
         alternatives: other definitions that hold in the same demonstrated states.
+        values: the values of the expression in the true uses, and in the false ones.
     """
 
     definition: Definition
@@ -66,6 +67,9 @@ class Proposal:
     margin: float
     evidence: float = 0.0
     alternatives: tuple[Definition, ...] = ()
+    values: tuple[np.ndarray, np.ndarray] = field(
+        default=(np.zeros(0), np.zeros(0)), compare=False, repr=False
+    )
 
     @property
     def complexity(self) -> int:
@@ -108,8 +112,7 @@ def propose(
                 nearest = np.min((sign * negative)[outside])
                 if not np.isfinite(limit) or not np.isfinite(nearest):
                     continue
-                values = np.concatenate([positive, negative])
-                margin = float((nearest - limit) / spread_of(values))
+                margin = float((nearest - limit) / spread_of(np.concatenate([positive, negative])))
                 which = tuple(np.flatnonzero(outside).tolist())
                 signed = np.append(sign * positive, limit)
                 bound = sign * fit_bound(signed, float(nearest)) + 0.0  # no negative zero
@@ -121,11 +124,8 @@ def propose(
                     float(weights[outside].sum()),
                     which,
                     margin,
-                    evidence_of(
-                        *(len(true.uses), len(false.uses), int(outside.sum())),
-                        margin,
-                        expression.complexity,
-                    ),
+                    evidence_of(len(positive), len(negative), len(which), margin, expression.complexity),
+                    values=(positive, negative),
                 )
 
 
