@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from needful.approaches.learned_model import EXAMPLES, INVENTED
-from needful.core.atoms import Predicate
-from needful.core.operators import Operator
+from needful.core.atoms import LiftedAtom, Predicate
+from needful.core.operators import DeletePattern, Operator
 from needful.errors import ModelError
 from needful.storage.json_fields import Field, Source
 from needful.storage.model_directory import MODEL_FILE, StoredModel
@@ -61,7 +61,7 @@ def _example(field: Field) -> dict[str, Any]:
 
 def _how_used(predicate: Predicate, operator: Operator) -> Iterator[str]:
     """Yield how an operator uses a predicate, as verbs of the page."""
-    parts = {
+    parts: Mapping[str, Collection[LiftedAtom | DeletePattern]] = {
         "needs": operator.preconditions - operator.keep_effects,
         "forbids": operator.negative_preconditions,
         "adds": operator.add_effects - operator.keep_effects,
