@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from needful.core.operators import GroundOperator, Operator
 from needful.envs.contract import Environment
+from needful.envs.drawing.film import Filmable
 from needful.envs.drawing.inline_page import fill_page, join_scripts, shared_asset
 from needful.errors import InvalidInputError
 from needful.evaluation.run_description import RunDescription, flat_settings
@@ -31,9 +32,10 @@ if TYPE_CHECKING:
     from needful.reports.page.svg_recorder import StateRenderer
 
 SUMMARY_KEYS = ("demos", "transitions", "operators", "coverage", "false_claims_validated")
-# The JavaScript files, in the order in which they are joined into one script. The first ones are shared
-# with the 3D page of household plans.
+# The JavaScript files, in the order in which they are joined into one script. Pages with 3D films have two
+# more.
 SHARED_SCRIPTS = ("elements.js", "player.js", "failure.js")
+SCRIPTS_3D = ("viewer.js", "scene.js")
 SCRIPTS = (
     "fragments.js",
     "charts.js",
@@ -174,7 +176,9 @@ def _tasks(
         if run.records and run.learned:
             notes.append("The plans of this run were not recorded, so there is nothing to replay.")
         return task_rows(run, atoms, None, FilmSelection(frozenset()))
-    films, renderer = choose_films(run, cache.limits), cache.renderer(run.domain)
+    renderer = cache.renderer(run.domain)
+    in_3d = not isinstance(renderer, str) and isinstance(renderer.environment, Filmable)
+    films = choose_films(run, cache.limits, in_3d)
     if not isinstance(renderer, str):
         try:
             rows = task_rows(run, atoms, renderer, films)
@@ -254,11 +258,19 @@ def make_report(
     """
     if not runs:
         raise InvalidInputError("A report needs at least one run.")
-    script = join_scripts(map(shared_asset, SHARED_SCRIPTS), map(page_asset, SCRIPTS))
     domains = dict.fromkeys(run.domain for run in runs)
     title = {"title": f"{', '.join(domains)} · needful"}
     data = page_data(runs, find_environment, limits)
+    films = [task["film"] for run in data["runs"] for task in run["tasks"]]
+    script = player_script(films, SCRIPTS)
     return fill_page(page_asset("page.html"), page_asset("page.css"), script, data, title)
+
+
+def player_script(films: Iterable[Mapping[str, Any] | None], names: Sequence[str]) -> str:
+    """Return the script of a page that plays the given films; `names` are the page's own files."""
+    in_3d = any(film is not None and "moves" in film for film in films)
+    shared = (*SHARED_SCRIPTS, *(SCRIPTS_3D if in_3d else ()))
+    return join_scripts(map(shared_asset, shared), map(page_asset, names))
 
 
 def make_view(folder: str, rows: Sequence[Mapping[str, Any]], max_reported: int) -> str:
