@@ -97,16 +97,15 @@ def movements(model: HouseModel, states: Sequence[State]) -> Iterator[list[list[
     its quaternion (4 numbers, w first).
     """
     data = mujoco.MjData(model.query_model)
-    before: list[list[float] | None] = [None] * model.query_model.nbody
+    before = np.full((model.query_model.nbody, 7), np.nan)
     for state in states:
         apply_snapshot(model, data, as_snapshot(model, state))
         mujoco.mj_kinematics(model.query_model, data)
-        now = [
-            _rounded(position, LENGTH_DIGITS) + _rounded(quaternion, QUATERNION_DIGITS)
-            for position, quaternion in zip(data.xpos, data.xquat, strict=True)
-        ]
-        yield [[body, *new] for body, (old, new) in enumerate(zip(before, now, strict=True)) if old != new]
-        before = list(now)
+        positions, quaternions = data.xpos.round(LENGTH_DIGITS), data.xquat.round(QUATERNION_DIGITS)
+        now = np.hstack((positions, quaternions)) + 0.0  # no negative zeros
+        moved = np.flatnonzero((now != before).any(axis=1))
+        yield [[int(body), *map(_compact, now[body].tolist())] for body in moved]
+        before = now
 
 
 def moved_by_tries(model: HouseModel, before: State, draws: Sequence[Draw]) -> list[list[Any]]:
@@ -129,8 +128,11 @@ def moved_by_tries(model: HouseModel, before: State, draws: Sequence[Draw]) -> l
 
 def _rounded(numbers: Sequence[float] | np.ndarray, digits: int) -> list[float]:
     """Return the numbers, rounded to `digits` decimal places; whole numbers become int for short JSON."""
-    rounded = (round(float(number), digits) for number in numbers)
-    return [int(number) if number.is_integer() else number for number in rounded]
+    return [_compact(round(float(number), digits)) for number in numbers]
+
+
+def _compact(number: float) -> float:
+    return int(number) if number.is_integer() else number
 
 
 def film_house_3d(
