@@ -15,6 +15,7 @@ from needful.cli.environments import chosen_environment, demonstrations_for
 from needful.cli.repeat import repeat_runs
 from needful.cli.report import write_page
 from needful.errors import UnknownNameError
+from needful.evaluation.evaluate import Evaluation
 from needful.evaluation.execution import OPEN_LOOP
 from needful.evaluation.pipeline import RunConfig, RunResult, run
 from needful.evaluation.run_folder import RunFolder
