@@ -117,14 +117,12 @@ def test_files_of_a_run_folder(screws: Path) -> None:
         "model/evidence.json",
         "model/model.json",
         "model/samplers.safetensors",
-        "pictures/solved_task.png",
         "plans.jsonl.gz",
         "records.jsonl",
         "report.html",
         "run.json",
         "summary.json",
     ]
-    assert (screws / "pictures" / "solved_task.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_it_prints_operators_and_results(tmp_path: Path) -> None:
@@ -174,7 +172,6 @@ def test_no_tasks_give_an_empty_list_of_records(tmp_path: Path) -> None:
         {"timeout": 0},
     )
     assert read_lines(tmp_path / "run" / "records.jsonl") == []
-    assert not (tmp_path / "run" / "pictures").exists()
 
 
 def test_default_folder_is_new_for_each_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
