@@ -36,8 +36,10 @@ MAX_ROUNDS = 4
 # A change that occurs in at most this share of a controller's uses may be due to wrong atoms. If all
 # changes are more frequent, nothing is repaired.
 RARE_CHANGE = 0.01
-# If fewer atoms than this would be repaired, the demonstrations are considered free of noise.
+# If fewer values than this number, or than this share of all values, would be repaired, the demonstrations
+# are considered free of noise. A few real changes are always rare.
 MIN_REPAIRS = 2
+MIN_REPAIRED_SHARE = 0.0004
 
 # How an action may change an atom: the controller, the predicate, and the position of each of the atom's
 # objects among the controller's arguments (-1 for other objects).
@@ -91,8 +93,12 @@ def repair_noise(demonstrations: Sequence[Demonstration], deadline: Deadline = N
         if unchanged:
             break
     counts = tuple(int((one.recorded != rows).sum()) for one, rows in zip(series, values, strict=True))
-    if sum(counts) < MIN_REPAIRS:
-        return Repairs(tuple(demonstrations), (0,) * len(series))
+    every = sum(
+        len(one.abstract_states) * len(frozenset[GroundAtom]().union(*one.abstract_states))
+        for one in demonstrations
+    )
+    if sum(counts) < max(MIN_REPAIRS, MIN_REPAIRED_SHARE * every):
+        return keep_atoms(demonstrations)
     return Repairs(tuple(one.with_values(rows) for one, rows in zip(series, values, strict=True)), counts)
 
 
