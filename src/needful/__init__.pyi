@@ -94,10 +94,10 @@ from needful.errors import OutputExistsError as OutputExistsError
 from needful.errors import PlannerError as PlannerError
 from needful.errors import ResultsError as ResultsError
 from needful.errors import UnknownNameError as UnknownNameError
+from needful.evaluation.evaluate import evaluate as evaluate
 from needful.evaluation.execution import ExecutionConfig as ExecutionConfig
 from needful.evaluation.pipeline import RunConfig as RunConfig
 from needful.evaluation.pipeline import RunResult as RunResult
-from needful.evaluation.pipeline import evaluate as evaluate
 from needful.evaluation.pipeline import run as run
 from needful.evaluation.records import RunRecord as RunRecord
 from needful.evaluation.run_folder import RunFolder as RunFolder

@@ -276,6 +276,9 @@ def test_failed_jobs_are_reported_and_repeated_with_retry_errors(tmp_path: Path)
         (("--jobs", 0), 2, "--jobs"),
         (("--executor", "cloud"), 2, "--executor"),
         (("--learners", "necessary", "--address", "auto"), 2, "--address: needs --executor ray"),
+        (("--table", "kinder", "--table", "main"), 2, "kinder excludes other tables and figures"),
+        (("--table", "kinder", "--domains", "kinder/Motion2D-p9"), 2, "kinder/Motion2D-p1"),
+        (("--table", "kinder", "--learners", "necesary"), 2, "Did you mean 'necessary'?"),
     ],
 )
 def test_wrong_usage_fails_before_writing(
@@ -285,6 +288,20 @@ def test_wrong_usage_fails_before_writing(
     assert (result.code, result.out) == (code, "")
     assert expected in result.error_text
     assert list(tmp_path.iterdir()) == []
+
+
+def test_kinder_is_compared_with_hand_written_operators(tmp_path: Path) -> None:
+    pytest.importorskip("kinder", reason="KinDER is not installed: make kinder")
+    small = ("--domains", "kinder/Motion2D-p0", "--seeds", 1, "--demos", 2, "--tasks", 1, "--jobs", 1)
+    printed = succeed("reproduce", "--table", "kinder", *small, "--out", tmp_path).out
+    first, second = (line for line in printed.splitlines() if line.startswith("kinder/"))
+    assert "Learned" in first
+    assert "Hand-written" in second
+    results = read_results(tmp_path / "kinder").results
+    assert [result.job.learner for result in results] == ["hand-written", "necessary"]
+    assert all(result.summary["low_level_actions"] for result in results)
+    again = succeed("reproduce", "--table", "kinder", *small, "--check", "--out", tmp_path)
+    assert again.out == printed
 
 
 def test_unreachable_ray_cluster_is_reported(tmp_path: Path) -> None:

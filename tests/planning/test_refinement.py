@@ -18,7 +18,12 @@ from needful.core.tasks import Task
 from needful.errors import InvalidInputError
 from needful.planning.budget import Budget
 from needful.planning.failed_draws import MAX_REJECTIONS
-from needful.planning.refinement import MAX_DRAWS_PER_TRY, Refinement, RefinementLimits, refine
+from needful.planning.refinement import (
+    MAX_DRAWS_PER_TRY,
+    Refinement,
+    RefinementLimits,
+    refine,
+)
 
 MOVE, GRASP, DROP, LID = toy_world.OPERATORS
 
@@ -479,6 +484,20 @@ def test_if_no_parameters_avoid_objects_the_fewest_objects_are_reported() -> Non
     assert failure_of(found).outcome is Outcome.ENVIRONMENT_FAILURE
     assert [obj.name for obj in found.offending] == ["ball0"]
     assert found.complete
+
+
+def test_equal_reports_of_the_first_tries_end_the_refinement() -> None:
+    limits = RefinementLimits(10, 100, Budget.unlimited())
+
+    def samples_until_the_end(draws: list[float]) -> int:
+        execute = crowded(lambda offset: False)
+        found = run(ScriptedSampler(draws), toy_world.task(balls=2), execute, limits=limits)
+        assert failure_of(found).outcome is Outcome.ENVIRONMENT_FAILURE
+        return found.samples
+
+    assert samples_until_the_end([0.1 + index / 100 for index in range(10)]) == limits.same_reports
+    # The second try reports other objects, so other parameters may make a difference.
+    assert samples_until_the_end([0.1, 0.6, *(0.2 + index / 100 for index in range(8))]) == 10
 
 
 def test_without_perturbation_the_first_report_ends_the_refinement() -> None:

@@ -27,7 +27,6 @@ RECORDS = tuple(
         PlanningResult(Outcome.TIMEOUT, statistics=SearchStatistics(7, 6)),
         Outcome.TIMEOUT,
         2.5,
-        9,
     )
     for task in range(2)
 )

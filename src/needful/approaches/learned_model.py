@@ -19,7 +19,7 @@ from needful.core.atoms import LiftedAtom
 from needful.core.controllers import Execute, World
 from needful.core.demonstrations import Demonstration
 from needful.core.model import PlanningModel, Sampler, Vocabulary
-from needful.core.objects import Object, Variable
+from needful.core.objects import Object, Variable, counted
 from needful.core.operators import Operator
 from needful.core.plans import AgentResult, PlanningResult
 from needful.core.state import State
@@ -225,25 +225,25 @@ class LearnedModel:
         covered = operators.transitions - operators.uncovered
         lines = [] if self.invention is None else self.invention.lines()
         lines += [
-            f"Learned {_count(len(operators.operators), 'operator')} in {seconds['operators']:.2f} s: "
+            f"Learned {counted(len(operators.operators), 'operator')} in {seconds['operators']:.2f} s: "
             f"coverage {round(operators.coverage, 3)} ({covered} of {operators.transitions} transitions).",
-            f"Learned {_count(len(self.model.samplers), 'sampler')} in {seconds['samplers']:.2f} s.",
+            f"Learned {counted(len(self.model.samplers), 'sampler')} in {seconds['samplers']:.2f} s.",
         ]
         if operators.noop_names:
-            count = _count(len(operators.noop_names), "operator")
+            count = counted(len(operators.noop_names), "operator")
             lines.append(f"{count} without predicted changes will not be used in planning.")
         if operators.not_reproduced:
             numbers = ", ".join(map(str, operators.not_reproduced))
             lines.append(f"The operators cannot reproduce these demonstrations: {numbers}.")
         if "experiments" in seconds:
             lines.append(
-                f"Dropped {_count(len(self.dropped), 'accidental precondition')} by experiment "
+                f"Dropped {counted(len(self.dropped), 'accidental precondition')} by experiment "
                 f"in {seconds['experiments']:.2f} s."
             )
             lines += [f"  {one.operator} does not need {one.atom}" for one in self.dropped]
             lines += [f"  {one.operator} can make {one.delete} false" for one in self.side_effects]
             if self.practised:
-                lines.append(f"Learned from {_count(len(self.practised), 'task')} solved in practice.")
+                lines.append(f"Learned from {counted(len(self.practised), 'task')} solved in practice.")
         lines += self._claim_lines()
         lines += self._change_lines()
         texts = [*lines, "", *(f"{operator}\n" for operator in self.model.operators)]
@@ -284,12 +284,12 @@ class LearnedModel:
         doubts, validation = self.doubts, self.validation
         lines = [
             f"False claims: {doubts.false_claims} in {doubts.false_transitions} of "
-            f"{_count(doubts.transitions, 'transition')}."
+            f"{counted(doubts.transitions, 'transition')}."
         ]
         if validation is not None:
             lines.append(
                 f"On left-out demonstrations: {validation.false_claims} in "
-                f"{validation.false_transitions} of {_count(validation.transitions, 'transition')}, and "
+                f"{validation.false_transitions} of {counted(validation.transitions, 'transition')}, and "
                 f"{validation.uncovered} not covered ({validation.folds} folds in "
                 f"{self.seconds['validation']:.2f} s)."
             )
@@ -300,7 +300,7 @@ class LearnedModel:
             "idle step": doubts.idle_steps,
             "repaired atom": doubts.repaired_atoms,
         }
-        found = ", ".join(_count(number, noun) for noun, number in steps.items() if number)
+        found = ", ".join(counted(number, noun) for noun, number in steps.items() if number)
         return [*lines, f"In the demonstrations: {found}."] if found else lines
 
     def warnings(self) -> tuple[str, ...]:
@@ -346,10 +346,6 @@ def _examples_to_json(examples: Sequence[Examples]) -> list[JsonValue]:
         }
         for one in examples
     ]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 @dataclass(frozen=True, slots=True)

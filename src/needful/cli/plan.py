@@ -19,7 +19,7 @@ from needful.core.tasks import Task
 from needful.envs.contract import Environment, Split
 from needful.envs.drawing.film import Filmable, as_gif, as_mp4, film_plan, import_ffmpeg
 from needful.envs.drawing.pictures import draw_film_strip, make_captions
-from needful.evaluation.pipeline import planning_seed
+from needful.evaluation.evaluate import planning_seed
 from needful.planning.planners import DEFAULT_PLANNER
 from needful.storage.outputs import GIF, MP4, PAGE, PNG, check_output_file, write_bytes
 

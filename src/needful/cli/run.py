@@ -16,8 +16,9 @@ from needful.cli.repeat import repeat_runs
 from needful.cli.report import write_page
 from needful.envs.contract import Environment
 from needful.errors import UnknownNameError
+from needful.evaluation.evaluate import Evaluation
 from needful.evaluation.execution import OPEN_LOOP
-from needful.evaluation.pipeline import Evaluation, RunConfig, RunResult, run
+from needful.evaluation.pipeline import RunConfig, RunResult, run
 from needful.evaluation.run_folder import RunFolder
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.paper.presets import PAPER, paper_preset

@@ -308,9 +308,12 @@ class _Attempt:
     def _start_refinement(self, steps: tuple[int, ...]) -> _PlanAttempt:
         abstract_plan = self.problem.plan(steps)
         subgoals = self.config.subgoals(abstract_plan, self.initial, self.task.goal)
+        config = self.config
         limits = RefinementLimits(
-            self.config.samples_per_step, self.config.action_limit, self.budget, self.config.adaptive
+            config.samples_per_step, config.action_limit, self.budget, config.adaptive
         )
+        if self.restarts:  # no plan dealt with the objects that the first tries revealed: make all tries
+            limits = replace(limits, same_reports=config.samples_per_step)
         rng = rng_for(self.seed, "refinement", self.statistics.abstract_plans)
         self.statistics.abstract_plans += 1
         refinement = ResumableRefinement(
