@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from needful.approaches.learned_model import EXAMPLES, INVENTED
+from needful.approaches.learned_model import INVENTED
 from needful.core.atoms import LiftedAtom, Predicate
 from needful.core.operators import DeletePattern, Operator
 from needful.errors import ModelError
+from needful.invention.result import EXAMPLES
 from needful.storage.json_fields import Field, Source
 from needful.storage.model_directory import MODEL_FILE, StoredModel
 
