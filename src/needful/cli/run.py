@@ -14,8 +14,8 @@ from needful.cli import console, options
 from needful.cli.environments import chosen_environment, demonstrations_for
 from needful.cli.repeat import repeat_runs
 from needful.cli.report import write_page
+from needful.core.objects import counted
 from needful.errors import UnknownNameError
-from needful.evaluation.evaluate import Evaluation
 from needful.evaluation.execution import OPEN_LOOP
 from needful.evaluation.pipeline import RunConfig, RunResult, run
 from needful.evaluation.run_folder import RunFolder
@@ -226,9 +226,9 @@ def _demo_count(demos: int | None, recorded: Path | None) -> int:
 def _describe(result: RunResult, domain: str, path: Path, recorded: Path | None) -> None:
     count, seconds = result.summary["demos"], result.summary["seconds"]["collect"]
     if recorded is None:
-        console.print_result(f"Collected {console.plural(count, 'demonstration')} in {seconds:.2f} s.")
+        console.print_result(f"Collected {counted(count, 'demonstration')} in {seconds:.2f} s.")
     else:
-        console.print_result(f"Read {console.plural(count, 'demonstration')} from {recorded}.")
+        console.print_result(f"Read {counted(count, 'demonstration')} from {recorded}.")
     if result.learned is not None:
         console.print_result(result.learned.describe())
     console.print_result(console.describe_evaluation(result.summary))
