@@ -85,7 +85,9 @@ def check_env(
         ),
     ],
     demonstrations: Recorded = None,
-    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Number of tasks per split to check.")] = 3,
+    tasks: Annotated[
+        int, typer.Option("--tasks", metavar="N", min=1, help="Number of tasks per split to check.")
+    ] = 3,
     seed: Seed = 0,
     timeout: Timeout = 10.0,
     as_json: AsJson = False,

@@ -39,7 +39,10 @@ class SamplerSource(Enum):
 Demos: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        "--demos", min=1, help=f"Number of training tasks to demonstrate; by default {DEFAULT_DEMOS}."
+        "--demos",
+        metavar="N",
+        min=1,
+        help=f"Number of training tasks to demonstrate; by default {DEFAULT_DEMOS}.",
     ),
 ]
 Experiments: TypeAlias = Annotated[
