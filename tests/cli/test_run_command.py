@@ -129,7 +129,7 @@ def test_it_prints_operators_and_results(tmp_path: Path) -> None:
     result = succeed(*QUICK, "--out", tmp_path / "run")
     assert "MoveToScrew(?x0:gripper, ?x1:screw)" in result.out
     assert "coverage 1.0 (8 of 8 transitions)" in result.out
-    assert "Solved 1/1 unseen tasks (100.0%)" in result.out
+    assert "Solved 1/1 unseen task (100.0%)" in result.out
     assert str(tmp_path / "run") in result.out
 
 

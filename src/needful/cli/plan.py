@@ -102,7 +102,7 @@ PageFile: TypeAlias = Annotated[
 def plan_task(
     model: options.ModelPath,
     domain: options.Domain,
-    task: Annotated[int, typer.Option("--task", min=0, help="Index of the test task.")] = 0,
+    task: Annotated[int, typer.Option("--task", metavar="N", min=0, help="Index of the test task.")] = 0,
     seed: options.Seed = 0,
     timeout: options.Timeout = 10.0,
     horizon: options.Horizon = None,

@@ -12,6 +12,7 @@ import typer
 from needful.cli import console
 from needful.cli.environments import chosen_environment
 from needful.cli.options import AsJson, Force, require_suffix
+from needful.core.objects import counted
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError, UnknownNameError
@@ -66,9 +67,7 @@ def _read(folder: Path) -> list[RecordedRun]:
     results = read_results(folder)
     skipped = len(results.damaged) + sum(result.error is not None for result in results.results)
     if skipped:
-        console.print_stderr(
-            f"warning: {console.plural(skipped, 'job')} of {folder} failed or cannot be read."
-        )
+        console.print_stderr(f"warning: {counted(skipped, 'job')} of {folder} failed or cannot be read.")
     done = sorted((one for one in results.results if one.error is None), key=_job_order)
     return [run_of_job(result) for result in done]
 

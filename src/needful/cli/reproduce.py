@@ -81,16 +81,22 @@ Seeds: TypeAlias = Annotated[
     int | None,
     typer.Option(
         "--seeds",
+        metavar="N",
         min=1,
         help=f"Number of seeds, starting from 0; by default {PAPER_SEEDS}, for {KINDER} {KINDER_SEEDS}.",
     ),
 ]
 Demos: TypeAlias = Annotated[
     int | None,
-    typer.Option("--demos", min=1, help="Number of training tasks; by default 50, in houses 10."),
+    typer.Option(
+        "--demos", metavar="N", min=1, help="Number of training tasks; by default 50, in houses 10."
+    ),
 ]
 Tasks: TypeAlias = Annotated[
-    int | None, typer.Option("--tasks", min=1, help="Number of unseen tasks; by default 50, in houses 10.")
+    int | None,
+    typer.Option(
+        "--tasks", metavar="N", min=1, help="Number of unseen tasks; by default 50, in houses 10."
+    ),
 ]
 Timeout: TypeAlias = Annotated[
     float | None,
@@ -98,7 +104,12 @@ Timeout: TypeAlias = Annotated[
 ]
 Samples: TypeAlias = Annotated[
     int | None,
-    typer.Option("--samples-per-step", min=1, help="Maximum number of parameters per step; by default 10."),
+    typer.Option(
+        "--samples-per-step",
+        metavar="N",
+        min=1,
+        help="Maximum number of parameters per step; by default 10.",
+    ),
 ]
 Planner: TypeAlias = Annotated[
     str | None,
@@ -120,7 +131,12 @@ CpuTime: TypeAlias = Annotated[
     typer.Option("--cpu-time", help="Limit CPU time per task, which does not depend on other programs."),
 ]
 Older: TypeAlias = Annotated[
-    OlderResults, typer.Option("--older", help="What to do with results that other code has computed.")
+    OlderResults,
+    typer.Option(
+        "--older",
+        metavar="CHOICE",
+        help="What to do with results that other code has computed: refuse, keep or repeat.",
+    ),
 ]
 Check: TypeAlias = Annotated[
     bool,
@@ -132,7 +148,9 @@ Examples: TypeAlias = Annotated[
     bool,
     typer.Option("--examples", help="Only learn and write the operator examples of the paper's appendix."),
 ]
-Processes: TypeAlias = Annotated[int, typer.Option("--jobs", min=1, help="Number of worker processes.")]
+Processes: TypeAlias = Annotated[
+    int, typer.Option("--jobs", metavar="N", min=1, help="Number of worker processes.")
+]
 ExecutorOption: TypeAlias = Annotated[
     ExecutorName, typer.Option("--executor", help="Run jobs in local processes or on a Ray cluster.")
 ]
@@ -189,7 +207,8 @@ def reproduce(
             raise typer.BadParameter(f"{KINDER} excludes other tables and figures.", param_hint="--table")
         wanted = kinder_jobs(_names(domains), _names(learners), seeds, demos, tasks, timeout)
         results = _kinder_results(out / KINDER, () if check else wanted, where, retry_errors, older)
-        _print_kinder_table(results, {job.domain for job in wanted}, as_json)
+        file = None if check else out / KINDER / "table.md"
+        _report_kinder(results, {job.domain for job in wanted}, file, as_json)
         if _print_failures(results):
             raise typer.Exit(console.FAILED)
         return
@@ -302,12 +321,16 @@ def _kinder_results(
         return _run(jobs, folder, executor, retry_errors, older, run_kinder_job)
 
 
-def _print_kinder_table(results: Results, domains: AbstractSet[str], as_json: bool) -> None:
+def _report_kinder(results: Results, domains: AbstractSet[str], file: Path | None, as_json: bool) -> None:
+    """Print the table `kinder` for some domains; write it for all domains to a Markdown file, if given."""
     from needful.reports.paper_tables import kinder_table
     from needful.reports.runs import group_runs
-    from needful.reports.table import as_text, table_rows
+    from needful.reports.table import as_markdown, as_text, table_rows
 
-    table = kinder_table(group_runs(one for one in results.results if one.job.domain in domains))
+    groups = group_runs(results.results)
+    table = kinder_table([group for group in groups if group.domain in domains])
+    if file is not None:
+        write_text(file, as_markdown(kinder_table(groups)))
     if as_json:
         console.print_json({"rows": table_rows(table)})
     else:

@@ -14,6 +14,7 @@ from needful.cli import console, options
 from needful.cli.environments import chosen_environment, demonstrations_for
 from needful.cli.repeat import repeat_runs
 from needful.cli.report import write_page
+from needful.core.objects import counted
 from needful.errors import UnknownNameError
 from needful.evaluation.execution import OPEN_LOOP
 from needful.evaluation.pipeline import RunConfig, RunResult, run
@@ -38,7 +39,10 @@ class SamplerSource(Enum):
 Demos: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        "--demos", min=1, help=f"Number of training tasks to demonstrate; by default {DEFAULT_DEMOS}."
+        "--demos",
+        metavar="N",
+        min=1,
+        help=f"Number of training tasks to demonstrate; by default {DEFAULT_DEMOS}.",
     ),
 ]
 Experiments: TypeAlias = Annotated[
@@ -225,9 +229,9 @@ def _demo_count(demos: int | None, recorded: Path | None) -> int:
 def _describe(result: RunResult, domain: str, path: Path, recorded: Path | None) -> None:
     count, seconds = result.summary["demos"], result.summary["seconds"]["collect"]
     if recorded is None:
-        console.print_result(f"Collected {console.plural(count, 'demonstration')} in {seconds:.2f} s.")
+        console.print_result(f"Collected {counted(count, 'demonstration')} in {seconds:.2f} s.")
     else:
-        console.print_result(f"Read {console.plural(count, 'demonstration')} from {recorded}.")
+        console.print_result(f"Read {counted(count, 'demonstration')} from {recorded}.")
     if result.learned is not None:
         console.print_result(result.learned.describe())
     console.print_result(console.describe_evaluation(result.summary))

@@ -199,7 +199,10 @@ class UseFeatures:
         self.uses = uses
         self._columns: dict[tuple[int, Type], np.ndarray] = {}
         self._values: dict[tuple[Expression, tuple[int, ...]], np.ndarray] = {}
-        self._all: dict[Type, list[tuple[Sequence[Object], np.ndarray]]] = {}
+        self._all: dict[Type, list[tuple[list[int], np.ndarray, np.ndarray]]] = {}
+        objects = dict.fromkeys(obj for use in uses for obj in use.state)
+        self._numbers = {obj: number for number, obj in enumerate(objects)}
+        self._bound = np.array([[self._numbers[obj] for obj in use.objects] for use in uses])
 
     def values(self, expression: Expression, arguments: tuple[int, ...]) -> np.ndarray:
         """Return the value of an expression in each use; its arguments are the given parameters."""
@@ -221,18 +224,19 @@ class UseFeatures:
         last = expression.types[-1]
         chosen = [last.features.index(name) for name in expression.features[-1]]
         reduce, empty = (np.min, np.inf) if expression.quantifier == "min" else (np.max, -np.inf)
-        values = np.empty(len(self.uses))
         given = [
             self._parameter(parameter, t)[:, None, [t.features.index(name) for name in names]]
             for parameter, t, names in zip(
                 arguments, expression.arguments, expression.features, strict=False
             )
         ]
-        for row, (objects, features) in enumerate(self._objects(last)):
-            found = kind.formula(*(column[row] for column in given), features[:, chosen])
-            own = [self.uses[row].objects[argument] for argument in arguments]
-            other = np.array([obj not in own for obj in objects], dtype=bool)
-            values[row] = reduce(found[other], initial=empty)
+        values = np.empty(len(self.uses))
+        for rows, objects, features in self._groups(last):
+            found = kind.formula(*(column[rows] for column in given), features[:, :, chosen])
+            own = np.zeros(objects.shape, dtype=bool)
+            for argument in arguments:
+                own |= objects == self._bound[rows, argument, None]
+            values[rows] = reduce(np.where(own, empty, found), axis=1, initial=empty)
         return values
 
     def _parameter(self, index: int, kind: Type) -> np.ndarray:
@@ -245,10 +249,22 @@ class UseFeatures:
             self._columns[index, kind] = np.array(rows)
         return self._columns[index, kind]
 
-    def _objects(self, kind: Type) -> list[tuple[Sequence[Object], np.ndarray]]:
+    def _groups(self, kind: Type) -> list[tuple[list[int], np.ndarray, np.ndarray]]:
+        """Return the objects of a type in all uses: rows, numbers of objects, and features.
+
+        Uses with the same number of objects are in the same group.
+        """
         if kind not in self._all:
+            rows: dict[int, list[int]] = {}
+            for row, use in enumerate(self.uses):
+                rows.setdefault(len(use.state.of_type(kind)), []).append(row)
             self._all[kind] = [
-                (use.state.of_type(kind), feature_array([use.state], kind)[0]) for use in self.uses
+                (
+                    group,
+                    np.array([[self._numbers[o] for o in self.uses[r].state.of_type(kind)] for r in group]),
+                    np.array([feature_array([self.uses[row].state], kind)[0] for row in group]),
+                )
+                for group in rows.values()
             ]
         return self._all[kind]
 

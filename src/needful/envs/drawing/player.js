@@ -55,7 +55,7 @@ class Player {
       make("div", {class: "stage"}, this.stage ? make("div", {class: "paper"}, this.stage.element) : null,
         controls, this.triesBox(), this.status),
       this.judged,
-      make("div", {class: "plan"}, make("h4", {}, "Plan"), this.list));
+      make("div", {class: "plan"}, partHeading("Plan"), this.list));
   }
 
   // A check box that shows where all tries of the failed step ended.
@@ -175,7 +175,7 @@ class Player {
     const plan = this.plan, holding = new Set(plan.holding[index]), before = new Set(plan.holding[index - 1] || []);
     const list = (title, numbers, otherwise) =>
       atomList(numbers.map(number => this.atoms[number]), (_, position) => holding.has(numbers[position]) ? "true" : otherwise, title);
-    const head = (title, numbers) => make("h4", {}, title,
+    const head = (title, numbers) => partHeading(title,
       make("span", {class: "count"}, ` ${numbers.filter(number => holding.has(number)).length} of ${numbers.length}`));
     const groups = [make("div", {}, head("Goal", plan.goal), list("Goal", plan.goal, "open"))];
     const subgoal = plan.subgoals[index] || [];
