@@ -120,7 +120,9 @@ def check_declarations(demonstrations: Demonstrations) -> None:
             "controller": {action.controller for action in one.actions},
         }
         for kind, items in kinds.items():
-            for item in sorted(items, key=repr):
+            # Most demonstrations use the same objects, so `repr` is computed only for the first of them.
+            unknown = [item for item in items if declared.get((kind, item.name), (0, None))[1] is not item]
+            for item in sorted(unknown, key=repr):
                 first, other = declared.setdefault((kind, item.name), (number, item))
                 if other != item:
                     raise DemonstrationError(

@@ -294,7 +294,8 @@ def _held(key: AtomKey, datum: Datum) -> bool:
 def opportunities_of(fitted: FittedOperator, problem: LearningProblem) -> Opportunities:
     """Return the opportunities of an operator (see `Opportunities`) in the demonstrations that use it."""
     used = {transition.demonstration for transition, _ in fitted.data}
-    return Opportunities(fitted, [one for one in problem.demonstrations if one.index in used])
+    demonstrations = [one for one in problem.demonstrations if one.index in used]
+    return Opportunities(fitted, demonstrations, problem.opportunities)
 
 
 def avoidable_predicates(
