@@ -55,19 +55,16 @@ class AtomTable:
         table = AtomTable(())
         table.objects, table.object_number = self.objects, self.object_number
         table._type_masks = self._type_masks
-        table.atoms = list(atoms)
-        bit, predicate_masks, argument_masks = 1, table._predicate_masks, table._argument_masks
-        for key in keys:
-            name, arguments = key
-            table._bits[key] = bit
-            table.arguments.append(arguments)
+        table.atoms, table.arguments = list(atoms), [arguments for _, arguments in keys]
+        table._bits = {key: 1 << number for number, key in enumerate(keys)}
+        predicate_masks, argument_masks = table._predicate_masks, table._argument_masks
+        for (name, arguments), bit in table._bits.items():
             predicate_masks[name] = predicate_masks.get(name, 0) | bit
-            if len(set(arguments)) < len(arguments):
+            if len(arguments) > 1 and len(set(arguments)) < len(arguments):
                 table.with_repeated_argument |= bit
             for position, argument in enumerate(arguments):
                 entry = (name, position, argument)
                 argument_masks[entry] = argument_masks.get(entry, 0) | bit
-            bit <<= 1
         return table
 
     def renamed(
