@@ -91,6 +91,11 @@ class AtomTable:
     def __len__(self) -> int:
         return len(self.atoms)
 
+    def predicates(self) -> dict[str, Predicate]:
+        """Return the predicates of the numbered atoms, by name."""
+        masks = self._predicate_masks.items()
+        return {name: self.atoms[mask.bit_length() - 1].predicate for name, mask in masks}
+
     def number(self, atom: GroundAtom) -> int:
         """Return the number of the given atom; an atom without a number gets the next free one."""
         arguments = tuple(self.object_number[obj] for obj in atom.objects)

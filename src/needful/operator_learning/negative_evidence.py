@@ -316,7 +316,7 @@ def avoidable_predicates(
             added = {table.atoms[atom].predicate.name for atom in bits(transition.added)}
             adding.update((controller, name) for name in added)
         excluded |= {table.atoms[atom].predicate.name for atom in bits(demonstration.goal)}
-        known |= {atom.predicate.name: atom.predicate for atom in table.atoms}
+        known |= table.predicates()
     excluded |= {name for (controller, name), count in adding.items() if count > SIDE * uses[controller]}
     return [predicate for name, predicate in sorted(known.items()) if name not in excluded - negated]
 

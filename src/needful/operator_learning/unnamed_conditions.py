@@ -14,7 +14,6 @@ from operator import and_, or_
 from typing import NamedTuple, TypeAlias
 
 from needful.abstraction.atom_table import AtomKey, bits
-from needful.core.atoms import Predicate
 from needful.core.objects import Type
 from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.induction import Datum
@@ -353,7 +352,7 @@ def _typed(
         assert common is not None
         types.append(common)
     all_types = [*(variable.type for variable in fitted.operator.parameters), *types]
-    predicates = predicates_of(fitted.data)
+    predicates = fitted.data[0][0].table.predicates()
     fitting = frozenset(
         (name, indices)
         for name, indices in atoms
@@ -366,8 +365,3 @@ def _typed(
     if not set(range(arity, len(all_types))) <= mentioned:
         return None
     return Condition(fitting, tuple(types), tuple(objects), fitted.data)
-
-
-def predicates_of(data: Sequence[Datum]) -> dict[str, Predicate]:
-    """Return the predicates of the atoms in the first transition's demonstration, by name."""
-    return {atom.predicate.name: atom.predicate for atom in data[0][0].table.atoms}

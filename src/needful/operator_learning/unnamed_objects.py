@@ -39,7 +39,6 @@ from needful.operator_learning.unnamed_conditions import (
     condition_of,
     consumed_objects,
     consumption_classes,
-    predicates_of,
 )
 
 # The evidence, in bits, that makes a condition informative (8 bits are odds of 1 to 256), and the minimum
@@ -175,7 +174,7 @@ def require(fitted: FittedOperator, condition: Condition) -> Candidate:
     candidate, arity = fitted.candidate, len(fitted.operator.parameters)
     fresh = tuple(Variable(f"?n{arity + i}", kind) for i, kind in enumerate(condition.types))
     parameters = (*candidate.operator.parameters, *fresh)
-    predicates = predicates_of(condition.data)
+    predicates = condition.data[0][0].table.predicates()
     lifted: LiftedAtomMap = {key: predicates[key[0]] for key in condition.atoms}
     operator = replace(
         candidate.operator,
