@@ -1,24 +1,25 @@
-"""Solve KinDER's 2D environments with learned operators, hand-written ones, and the published planner.
+"""Solve KinDER's 2D environments with the published planner, for the table `kinder`.
 
-Usage: python benchmarks/kinder_planners.py DOMAIN ... [--methods learned oracle published] [--demos 20]
-                                            [--tasks 50] [--seed 1000] [--training-seed 0] [--plans 10]
+Usage: python benchmarks/kinder_planners.py [DOMAIN ...] [--plans 10 1000] [--tasks 20]
+                                            [--out results/kinder]
 
-DOMAIN is such as kinder/StickButton2D-b5. Task number k is KinDER's `reset(seed=seed + k)`. All methods use
-the same skills, predicates and simulation; `oracle` and `published` use the same hand-written operators
-and samplers. Every plan is replayed in KinDER, and counts only if the environment terminates. Times are CPU
-seconds of planning; the replay is not included.
+DOMAIN is such as kinder/StickButton2D-b5; by default, all domains of the table. The planner is SeSamE of
+the package `bilevel-planning` (pip install --no-deps bilevel-planning networkx), with the defaults of
+KinDER's experiments: 10 abstract plans, 3 samples per step and 60 s, here CPU seconds. It uses our skills,
+predicates and simulation, and the hand-written operators and samplers.
 
-`published` is SeSamE of the package `bilevel-planning` (pip install --no-deps bilevel-planning networkx)
-with the defaults of KinDER's experiments: 10 abstract plans, 3 samples per step and 60 s.
+Results are written where `needful reproduce --table kinder` reads them. Jobs that have a result are not
+repeated. KinDER must confirm every plan.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import time
-from collections.abc import Callable, Sequence
-from statistics import mean
+import traceback
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -29,85 +30,67 @@ from needful.core.atoms import AbstractState
 from needful.core.controllers import GroundController
 from needful.core.model import PlanningModel
 from needful.core.operators import Operator
+from needful.core.plans import Outcome, PlanningResult
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.catalogue import make_environment
-from needful.envs.kinder.environment import KinderEnvironment
-from needful.evaluation.pipeline import RunConfig, planning_seed, run
-from needful.planning.bilevel import PlanningConfig, plan
+from needful.envs.contract import Environment
+from needful.paper.kinder import DOMAINS, PUBLISHED_PLANS, TIMEOUT, solve_kinder_tasks
+from needful.sweeps.executors import ProcessExecutor
+from needful.sweeps.jobs import Job
+from needful.sweeps.results import JobResult, SweepFolder
+from needful.sweeps.sweep import OlderResults, sweep
 
-TIMEOUT = 60.0
 SAMPLES_PER_STEP = 3
 
-Actions = tuple[GroundController, ...]
-Solve = Callable[[Task, int], Actions | None]
+
+def run_published_job(job: Job) -> JobResult:
+    """Solve the test tasks of a job with SeSamE."""
+    try:
+        environment = make_environment(job.domain)
+        translation = _Translation(environment)
+        solve = partial(_solve, translation, job)
+        return solve_kinder_tasks(job, environment, solve, len(environment.oracle_model().operators))
+    except Exception:
+        return JobResult(job, {}, (), traceback.format_exc())
 
 
-def learned(environment: KinderEnvironment, demos: int, seed: int) -> Solve:
-    """Return a solver that plans with operators and samplers learned from demonstrations."""
-    result = run(environment, RunConfig(demos=demos, tasks=0, seed=seed))
-    assert result.learned is not None
-    solver = result.learned.solver(environment, PlanningConfig(timeout=TIMEOUT), False)
-
-    def solve(task: Task, seed: int) -> Actions | None:
-        found = solver.solve(task, seed)
-        return found.actions if found.solved else None
-
-    return solve
-
-
-def oracle(environment: KinderEnvironment) -> Solve:
-    """Return a solver that plans with the hand-written operators and samplers."""
-    model = environment.oracle_model()
-    config = PlanningConfig(timeout=TIMEOUT).with_horizon(environment.horizon)
-
-    def solve(task: Task, seed: int) -> Actions | None:
-        found = plan(task, model, environment.execute, config, seed)
-        return found.actions if found.solved else None
-
-    return solve
-
-
-def published(environment: KinderEnvironment, max_plans: int) -> Solve:
-    """Return a solver that runs SeSamE with the hand-written operators and samplers."""
+def _solve(translation: _Translation, job: Job, task: Task, seed: int) -> PlanningResult:
     from bilevel_planning.sesame import run_sesame
     from gymnasium.spaces import Space
 
-    translation = _Translation(environment)
-
-    def solve(task: Task, seed: int) -> Actions | None:
-        space: Space[Any] = Space()
-        models = translation.models(task, space)
-        # The limit is in CPU seconds, as the measured times are.
-        with mock.patch("time.perf_counter", time.process_time):
-            found, _ = run_sesame(
-                models,
-                task.initial_state,
-                seed=seed % 2**32,
-                max_abstract_plans=max_plans,
-                samples_per_step=SAMPLES_PER_STEP,
-                timeout=TIMEOUT,
-            )
-        return None if found is None else tuple(found.actions)
-
-    return solve
+    start = time.process_time()
+    models = translation.models(task, Space())
+    with mock.patch("time.perf_counter", time.process_time):
+        found, _ = run_sesame(
+            models,
+            task.initial_state,
+            seed=seed % 2**32,
+            max_abstract_plans=job.abstract_plans,
+            samples_per_step=job.samples_per_step,
+            timeout=job.timeout,
+        )
+    if found is not None:
+        return PlanningResult(Outcome.SOLVED, actions=tuple(found.actions))
+    timed_out = time.process_time() - start >= job.timeout
+    return PlanningResult(Outcome.TIMEOUT if timed_out else Outcome.SAMPLER_EXHAUSTED)
 
 
 class _Translation:
     """Translates a model to the classes of `bilevel_planning`; one action is one whole skill."""
 
-    def __init__(self, environment: KinderEnvironment) -> None:
+    def __init__(self, environment: Environment) -> None:
         import relational_structs as theirs
 
         self._theirs = theirs
         self._environment, self._model = environment, environment.oracle_model()
         self._types: dict[str, Any] = {}
-        for kind in environment.types:
+        for kind in environment.vocabulary.types:
             parent = None if kind.parent is None else self._types[kind.parent.name]
             self._types[kind.name] = theirs.Type(kind.name, parent)
         self._predicates = {
             one.name: theirs.Predicate(one.name, [self._types[kind.name] for kind in one.types])
-            for one in environment.predicates
+            for one in environment.vocabulary.predicates
         }
 
     def models(self, task: Task, space: Any) -> Any:
@@ -128,7 +111,7 @@ class _Translation:
             }
 
         def abstractor(state: State) -> Any:
-            found = abstract(state, self._environment.predicates)
+            found = abstract(state, self._environment.vocabulary.predicates)
             return RelationalAbstractState(atoms(found), set(objects.values()))
 
         return SesameModels(
@@ -207,54 +190,37 @@ class _Translation:
         return LiftedSkill(theirs, LiftedParameterizedController(list(variables.values()), Controller))
 
 
-def measure(environment: KinderEnvironment, solve: Solve, tasks: int, seed: int) -> dict[str, Any]:
-    """Return the share of solved tasks, and the mean CPU seconds and low-level actions per task."""
-    seconds, counts = [], []
-    for index, task in enumerate(environment.tasks("test", tasks, seed)):
-        start = time.process_time()
-        actions = solve(task, planning_seed(seed, environment.name, index))
-        seconds.append(time.process_time() - start)
-        if actions is not None and environment.confirms(task, actions):
-            counts.append(_low_level_count(environment, task, actions))
-    return {
-        "tasks": tasks,
-        "solved": len(counts),
-        "cpu_seconds": round(mean(seconds), 3),
-        "max_cpu_seconds": round(max(seconds), 3),
-        "low_level_actions": round(mean(counts), 1) if counts else None,
-    }
-
-
-def _low_level_count(environment: KinderEnvironment, task: Task, actions: Actions) -> int:
-    state, count = task.initial_state, 0
-    for action in actions:
-        execution = environment.execute(state, action)
-        state, count = execution.state, count + execution.steps
-    return count
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print one line of JSON per domain and method."""
+    """Run the jobs that have no result yet, and print one line per job."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("domains", nargs="+")
-    parser.add_argument("--methods", nargs="+", default=["learned", "oracle", "published"])
-    parser.add_argument("--demos", type=int, default=20)
-    parser.add_argument("--tasks", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=1000)
-    parser.add_argument("--training-seed", type=int, default=0)
-    parser.add_argument("--plans", type=int, default=10)
+    parser.add_argument("domains", nargs="*", default=DOMAINS)
+    parser.add_argument("--plans", nargs="+", type=int, choices=PUBLISHED_PLANS, default=PUBLISHED_PLANS)
+    parser.add_argument("--tasks", type=int, default=20)
+    parser.add_argument("--out", type=Path, default=Path("results", "kinder"))
     options = parser.parse_args(arguments)
-    for domain in options.domains:
-        environment = make_environment(domain)
-        assert isinstance(environment, KinderEnvironment)
-        for method in options.methods:
-            if method == "learned":
-                solve = learned(environment, options.demos, options.training_seed)
-            else:
-                solve = oracle(environment) if method == "oracle" else published(environment, options.plans)
-            name = f"{method}-{options.plans}" if method == "published" else method
-            result = measure(environment, solve, options.tasks, options.seed)
-            print(json.dumps({"domain": domain, "method": name, **result}), flush=True)
+    jobs = [
+        Job(
+            domain,
+            PUBLISHED_PLANS[plans],
+            tasks=options.tasks,
+            timeout=TIMEOUT,
+            abstract_plans=plans,
+            samples_per_step=SAMPLES_PER_STEP,
+            cpu_time=True,
+        )
+        for domain in options.domains
+        for plans in options.plans
+    ]
+    with SweepFolder.open(options.out) as folder:
+        results = sweep(
+            jobs, folder, ProcessExecutor(1), job_function=run_published_job, older=OlderResults.KEEP
+        )
+    for result in results.results:
+        if result.job in jobs:
+            solved = sum(record.solved for record in result.records)
+            print(
+                result.job.domain, result.job.learner, solved, "of", len(result.records), result.error or ""
+            )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import pytest
 
 from needful.paper.presets import preset_job
 from needful.paper.published_numbers import Estimate
-from needful.reports.paper_tables import TABLES, fill_table, fill_tables
+from needful.reports.paper_tables import TABLES, fill_table, fill_tables, kinder_table
 from needful.reports.runs import group_runs, learning_seconds, operator_count
 from needful.reports.table import Cell, Table, one_decimal, table_rows, three_digits
 from needful.sweeps.jobs import Job
@@ -38,6 +38,21 @@ def test_an_entry_is_mean_and_standard_error_beside_the_published() -> None:
     assert found.difference == -25.0
     assert found.notes == ("n = 2 × 4",)
     assert found.tasks == 4
+
+
+def test_kinder_has_costs_beside_success() -> None:
+    button, motion = "kinder/StickButton2D-b10", "kinder/Motion2D-p1"
+    runs = solving(Job(motion, "necessary"), [SOLVED])
+    buttons = solving(Job(button, "necessary"), [SOLVED] * 2, [SOLVED, FAILED])
+    for run, count in zip(buttons, (90, 100), strict=True):
+        runs.append(replace(run, summary={**run.summary, "low_level_actions": count}))
+    table = kinder_table(group_runs(runs))
+    assert [row.domain for row in table.rows] == [button, motion]
+    found = cell(table, button, "Learned")
+    assert found.measured is not None
+    assert found.measured.mean == 75.0
+    assert found.notes == ("n = 2 × 2", "0.20 s (max 0.2)", "95 actions")
+    assert cell(table, button, "Hand-written").measured is None
 
 
 def test_the_caption_names_limits_on_learning() -> None:

@@ -98,6 +98,8 @@ def test_a_key_is_the_same_in_every_process(hash_seed: str) -> None:
     [
         ("domain", ""),
         ("domain", "../elsewhere"),
+        ("domain", "kinder/../elsewhere"),
+        ("domain", "/elsewhere"),
         ("learner", ".hidden"),
         ("learner", "a/b"),
         ("planner", "a\\b"),

@@ -18,7 +18,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from needful.core.atoms import AbstractState
+from needful.core.cards import seconds_text
 from needful.core.failure_causes import explain_failure
+from needful.core.objects import counted
 from needful.core.operators import GroundOperator
 from needful.core.plans import Outcome, PlanningResult
 from needful.demos.collect import CollectedDemonstrations
@@ -76,11 +78,6 @@ def is_given(context: typer.Context, option: str) -> bool:
     """Return whether the user gave an option; otherwise its value is the default."""
     source = context.get_parameter_source(option)
     return source is not None and source.name == "COMMANDLINE"
-
-
-def plural(count: int, noun: str) -> str:
-    """Return a number and a noun in singular or plural, such as "1 job" or "3 jobs"."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def good(text: str) -> str:
@@ -211,10 +208,10 @@ def describe_skipped(collected: CollectedDemonstrations) -> list[str]:
 
 def describe_evaluation(summary: Mapping[str, Any]) -> str:
     """Return a text with the numbers of solved and failed tasks and the mean planning time."""
-    seconds = summary["seconds"]
     lines = [
-        f"Solved {summary['solved']}/{summary['tasks']} unseen tasks ({summary['success_rate']:.1%}), "
-        f"planning {1000 * seconds['planning_mean']:.0f} ms per task on average."
+        f"Solved {summary['solved']}/{counted(summary['tasks'], 'unseen task')} "
+        f"({summary['success_rate']:.1%}), planning {seconds_text(summary['seconds']['planning_mean'])} "
+        "per task on average."
     ]
     lines += [
         f"  {count} failed: {outcome.replace('_', ' ')}"

@@ -24,15 +24,19 @@ from needful.cli.sweep_progress import SweepTable, showing
 from needful.envs.catalogue import make_environment
 from needful.errors import InvalidInputError, NeedfulError, UnknownNameError
 from needful.paper.domains import ANALYTIC, HOUSEHOLD
+from needful.paper.domains import SEEDS as PAPER_SEEDS
 from needful.paper.experiments import FIGURES, TABLES, RequestedOutputs, SweepSettings, jobs_for
+from needful.paper.kinder import HAND_WRITTEN, KINDER, kinder_jobs, run_kinder_job
+from needful.paper.kinder import SEEDS as KINDER_SEEDS
+from needful.paper.methods import OURS
 from needful.paper.operator_examples import EXAMPLES_FILE, operator_examples
 from needful.paper.presets import PAPER
 from needful.planning.planners import DEFAULT_PLANNER, planner_names
 from needful.storage.outputs import write_text
-from needful.sweeps.executors import Executor, ProcessExecutor
+from needful.sweeps.executors import Executor, JobFunction, ProcessExecutor
 from needful.sweeps.jobs import Job, run_config
 from needful.sweeps.results import Results, SweepFolder, read_results
-from needful.sweeps.sweep import OlderResults, sweep
+from needful.sweeps.sweep import OlderResults, run_job, sweep
 
 ALL = "all"
 BOTH, NO_PRESET = "both", "none"
@@ -47,7 +51,11 @@ class ExecutorName(Enum):
 
 Tables: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--table", help=f"Table: {', '.join(TABLES)}. Repeatable; by default all."),
+    typer.Option(
+        "--table",
+        help=f"Table: {', '.join(TABLES)}. Repeatable; by default all of these. {KINDER}: the comparison "
+        f"on the benchmark KinDER, in the folder {KINDER} of --out.",
+    ),
 ]
 Figures: TypeAlias = Annotated[
     list[str] | None,
@@ -69,13 +77,26 @@ Learners: TypeAlias = Annotated[
         autocompletion=completing(APPROACHES),
     ),
 ]
-Seeds: TypeAlias = Annotated[int, typer.Option("--seeds", min=1, help="Number of seeds, starting from 0.")]
+Seeds: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--seeds",
+        metavar="N",
+        min=1,
+        help=f"Number of seeds, starting from 0; by default {PAPER_SEEDS}, for {KINDER} {KINDER_SEEDS}.",
+    ),
+]
 Demos: TypeAlias = Annotated[
     int | None,
-    typer.Option("--demos", min=1, help="Number of training tasks; by default 50, in houses 10."),
+    typer.Option(
+        "--demos", metavar="N", min=1, help="Number of training tasks; by default 50, in houses 10."
+    ),
 ]
 Tasks: TypeAlias = Annotated[
-    int | None, typer.Option("--tasks", min=1, help="Number of unseen tasks; by default 50, in houses 10.")
+    int | None,
+    typer.Option(
+        "--tasks", metavar="N", min=1, help="Number of unseen tasks; by default 50, in houses 10."
+    ),
 ]
 Timeout: TypeAlias = Annotated[
     float | None,
@@ -83,7 +104,12 @@ Timeout: TypeAlias = Annotated[
 ]
 Samples: TypeAlias = Annotated[
     int | None,
-    typer.Option("--samples-per-step", min=1, help="Maximum number of parameters per step; by default 10."),
+    typer.Option(
+        "--samples-per-step",
+        metavar="N",
+        min=1,
+        help="Maximum number of parameters per step; by default 10.",
+    ),
 ]
 Planner: TypeAlias = Annotated[
     str | None,
@@ -105,7 +131,12 @@ CpuTime: TypeAlias = Annotated[
     typer.Option("--cpu-time", help="Limit CPU time per task, which does not depend on other programs."),
 ]
 Older: TypeAlias = Annotated[
-    OlderResults, typer.Option("--older", help="What to do with results that other code has computed.")
+    OlderResults,
+    typer.Option(
+        "--older",
+        metavar="CHOICE",
+        help="What to do with results that other code has computed: refuse, keep or repeat.",
+    ),
 ]
 Check: TypeAlias = Annotated[
     bool,
@@ -117,7 +148,9 @@ Examples: TypeAlias = Annotated[
     bool,
     typer.Option("--examples", help="Only learn and write the operator examples of the paper's appendix."),
 ]
-Processes: TypeAlias = Annotated[int, typer.Option("--jobs", min=1, help="Number of worker processes.")]
+Processes: TypeAlias = Annotated[
+    int, typer.Option("--jobs", metavar="N", min=1, help="Number of worker processes.")
+]
 ExecutorOption: TypeAlias = Annotated[
     ExecutorName, typer.Option("--executor", help="Run jobs in local processes or on a Ray cluster.")
 ]
@@ -139,7 +172,7 @@ def reproduce(
     figure: Figures = None,
     domains: Domains = None,
     learners: Learners = None,
-    seeds: Seeds = 10,
+    seeds: Seeds = None,
     demos: Demos = None,
     tasks: Tasks = None,
     timeout: Timeout = None,
@@ -168,6 +201,17 @@ def reproduce(
         write_text(out / EXAMPLES_FILE, operator_examples())
         console.print_result(f"Operator examples: {out / EXAMPLES_FILE}")
         return
+    where = _executor(executor, jobs, address)
+    if table and KINDER in table:
+        if figure or {*table} != {KINDER}:
+            raise typer.BadParameter(f"{KINDER} excludes other tables and figures.", param_hint="--table")
+        wanted = kinder_jobs(_names(domains), _names(learners), seeds, demos, tasks, timeout)
+        results = _kinder_results(out / KINDER, () if check else wanted, where, retry_errors, older)
+        file = None if check else out / KINDER / "table.md"
+        _report_kinder(results, {job.domain for job in wanted}, file, as_json)
+        if _print_failures(results):
+            raise typer.Exit(console.FAILED)
+        return
     requested = RequestedOutputs.of(table or (), figure or ())
     if check:
         results = _check_results(out, requested, domains, as_json)
@@ -175,7 +219,7 @@ def reproduce(
         settings = SweepSettings(
             _domains(domains),
             _names(learners),
-            seeds,
+            seeds or PAPER_SEEDS,
             demos,
             tasks,
             timeout,
@@ -187,7 +231,6 @@ def reproduce(
         )
         wanted = _jobs(requested, settings, _presets(preset))
         _check_jobs(wanted)
-        where = _executor(executor, jobs, address)
         with SweepFolder.open(out) as folder:
             results = _run(wanted, folder, where, retry_errors, older)
             _report(results, folder.path, requested, set(wanted), as_json)
@@ -250,16 +293,48 @@ def _check_jobs(jobs: Sequence[Job]) -> None:
 
 
 def _run(
-    jobs: Sequence[Job], folder: SweepFolder, executor: Executor, retry_errors: bool, older: OlderResults
+    jobs: Sequence[Job],
+    folder: SweepFolder,
+    executor: Executor,
+    retry_errors: bool,
+    older: OlderResults,
+    job_function: JobFunction = run_job,
 ) -> Results:
     table = SweepTable()
     try:
         with showing(table):
-            return sweep(jobs, folder, executor, retry_errors, table, older=older)
+            return sweep(jobs, folder, executor, retry_errors, table, job_function, older)
     except (KeyboardInterrupt, NeedfulError):
         # Outside of the block, so that the table does not overwrite the line.
         console.print_stderr(f"{table.line()}. Repeat the command to resume.")
         raise
+
+
+def _kinder_results(
+    out: Path, jobs: Sequence[Job], executor: Executor, retry_errors: bool, older: OlderResults
+) -> Results:
+    """Run the jobs of the table `kinder` that have no result; return all results in the folder."""
+    _check_jobs([replace(job, learner=OURS) if job.learner == HAND_WRITTEN else job for job in jobs])
+    if not jobs:
+        return read_results(out)
+    with SweepFolder.open(out) as folder:
+        return _run(jobs, folder, executor, retry_errors, older, run_kinder_job)
+
+
+def _report_kinder(results: Results, domains: AbstractSet[str], file: Path | None, as_json: bool) -> None:
+    """Print the table `kinder` for some domains; write it for all domains to a Markdown file, if given."""
+    from needful.reports.paper_tables import kinder_table
+    from needful.reports.runs import group_runs
+    from needful.reports.table import as_markdown, as_text, table_rows
+
+    groups = group_runs(results.results)
+    table = kinder_table([group for group in groups if group.domain in domains])
+    if file is not None:
+        write_text(file, as_markdown(kinder_table(groups)))
+    if as_json:
+        console.print_json({"rows": table_rows(table)})
+    else:
+        console.print_result(as_text(table))
 
 
 def _print_failures(results: Results) -> bool:

@@ -95,11 +95,6 @@ class RunFolder:
         """The path of the directory for the learned model."""
         return self.path / "model"
 
-    @property
-    def pictures(self) -> Path:
-        """The path of the folder for pictures."""
-        return self.path / "pictures"
-
     def begin(self, settings: Mapping[str, JsonValue]) -> None:
         """Write run.json with the settings of a run that starts now."""
         description = RunDescription.starting_now(self.command, settings)

@@ -1,4 +1,4 @@
-"""The four tables of the paper, filled with the results of our runs."""
+"""The four tables of the paper and the one about KinDER, filled with the results of our runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
-from needful.paper import published_numbers
+from needful.paper import kinder, published_numbers
 from needful.paper.domains import domain_title, in_paper_order, protocol_of
 from needful.paper.methods import (
     ABLATIONS,
@@ -36,6 +36,7 @@ from needful.reports.statistics import (
     estimate,
     intervals_overlap,
     mark_best,
+    mean,
     standard_deviation,
     standard_error,
     success_interval,
@@ -80,6 +81,7 @@ class TableSpec:
         include_unknown: whether methods that are not in the paper get a column.
         about_tasks: whether the numbers depend on the number of tasks per run. If so, notes about sample
             sizes include this number, such as "n = 10 × 50" for 10 seeds with 50 tasks each.
+        notes: a function that returns the notes of a cell; None for differences from the paper.
     """
 
     title: str
@@ -93,6 +95,7 @@ class TableSpec:
     bold: BoldRule | None = None
     include_unknown: bool = True
     about_tasks: bool = False
+    notes: Callable[[RunGroup], tuple[str, ...]] | None = None
 
 
 def _columns(*methods: str) -> tuple[Column, ...]:
@@ -168,6 +171,49 @@ TABLES: Mapping[str, TableSpec] = MappingProxyType(
 )
 
 
+def _costs(group: RunGroup) -> tuple[str, ...]:
+    """Return notes with the sample size, the CPU seconds per task, and the low-level actions per plan."""
+    notes = [f"n = {len(group.runs)} × {group.tasks}"]
+    if group.errors:
+        notes.append(f"{group.errors} with errors")
+    if group.records:
+        seconds = [record.seconds["total"] for record in group.records]
+        notes.append(f"{mean(seconds):.2f} s (max {max(seconds):.1f})")
+    actions = [run.summary.get(kinder.LOW_LEVEL_ACTIONS) for run in group.runs]
+    known = [float(count) for count in actions if isinstance(count, int | float)]
+    return (*notes, f"{mean(known):.0f} actions") if known else tuple(notes)
+
+
+KINDER = _success_table(
+    title="Success on KinDER's 2D environments",
+    caption=(
+        "Percentage of tasks solved: mean over training seeds, standard error in brackets, 95 % interval "
+        "in square brackets; CPU seconds of planning per task; low-level actions per plan. "
+        "All methods use the same skills, predicates and test tasks. Hand-written: operators and samplers "
+        "written by hand, needful's planner. SeSamE: the planner of the package bilevel-planning with the "
+        "hand-written operators and samplers, and 10 (its default) or 1,000 abstract plans. "
+        "Bold: differs from the best by at most the sum of both standard errors."
+    ),
+    columns=(
+        Column("Learned", "", (OURS,)),
+        Column("Hand-written", "", (kinder.HAND_WRITTEN,)),
+        *(
+            Column(f"SeSamE, {plans:,} plans", "", (name,))
+            for plans, name in kinder.PUBLISHED_PLANS.items()
+        ),
+    ),
+    published={},
+    spread=standard_error,
+    notes=_costs,
+)
+
+
+def kinder_table(groups: Sequence[RunGroup]) -> Table:
+    """Return the table of the comparison on KinDER; other learners get columns of their own."""
+    domains = dict.fromkeys((*kinder.DOMAINS, *(group.domain for group in groups)))
+    return _filled(kinder.KINDER, KINDER, tuple(domains), groups)
+
+
 AS_PUBLISHED = (
     "as published",
     "All operator learners use the preset `paper`: the samplers and the planner of the paper, and for "
@@ -203,9 +249,11 @@ def fill_table(name: str, groups: Sequence[RunGroup]) -> Table:
 
     The table has one row per domain in `groups`. Rows without any number are omitted.
     """
-    spec = TABLES[name]
+    return _filled(name, TABLES[name], in_paper_order(group.domain for group in groups), groups)
+
+
+def _filled(name: str, spec: TableSpec, domains: Sequence[str], groups: Sequence[RunGroup]) -> Table:
     columns = spec.columns + (_unknown_columns(spec, groups) if spec.include_unknown else ())
-    domains = in_paper_order(group.domain for group in groups)
     rows = [_row(spec, columns, domain, groups) for domain in domains]
     return Table(
         name,
@@ -271,7 +319,7 @@ def _cell(spec: TableSpec, column: Column, domain: str, groups: Sequence[RunGrou
         return Cell(None, published)
     found = estimate(spec.values(group), spec.spread)
     unlearned = len(group.runs) - len(group.learned)
-    notes = _notes(spec, group, found)
+    notes = spec.notes(group) if spec.notes else _notes(spec, group, found)
     interval = _success_interval(group) if spec.about_tasks else None
     return Cell(
         found,

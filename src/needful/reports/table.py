@@ -178,7 +178,7 @@ def three_digits(number: float) -> str:
 def as_text(table: Table) -> str:
     """Return a table for a terminal, with one line per cell.
 
-    Cells with neither a measured number nor notes are omitted.
+    Cells with neither a measured number nor notes are omitted, and so are columns without entries.
     """
     lines = [TEXT_HEADINGS]
     for row in table.rows:
@@ -189,6 +189,8 @@ def as_text(table: Table) -> str:
                 lines.append((row.title, column, measured, published, difference, notes))
     # Only the first sentence of the caption is printed. The others explain bold entries and special cases.
     numbers, _, _ = table.caption.partition(". ")
+    columns = [column for column in zip(*lines, strict=True) if {*column[1:]} - {"", MISSING}]
+    lines = list(zip(*columns, strict=True))
     return "\n".join([f"{table.title}. {numbers.rstrip('.')}.", "", *aligned(lines), ""])
 
 

@@ -74,7 +74,9 @@ class Job:
         for name in ("domain", "learner", "planner"):
             value = getattr(self, name)
             # Names of result files and folders contain these names, so some characters are not allowed.
-            if not value or value.startswith(".") or any(sign in value for sign in "/\\\0"):
+            # Only domains may have a slash, such as `kinder/Motion2D-p1`.
+            parts = value.split("/") if name == "domain" else [value]
+            if any(not part or part.startswith(".") or {*part} & {*"/\\\0"} for part in parts):
                 raise InvalidInputError(f"{name} must be the name of a catalogue entry, got {value!r}.")
         for name, least in (("seed", 0), ("demos", 1), ("tasks", 0), ("abstract_plans", 1)):
             if getattr(self, name) < least:

@@ -117,7 +117,7 @@ def results_path(folder: str | Path, job: Job) -> Path:
 
 def results_files(folder: str | Path) -> list[Path]:
     """Return the paths of all result files in the folder of a sweep, sorted by name."""
-    return sorted((Path(folder) / JOBS_FOLDER).glob(f"*/*{RESULT_SUFFIX}"))
+    return sorted((Path(folder) / JOBS_FOLDER).glob(f"*/**/*{RESULT_SUFFIX}"))
 
 
 def write_result(folder: str | Path, result: JobResult) -> Path:
@@ -162,8 +162,8 @@ def read_result(path: Path) -> JobResult:
     fields[0].check_format(FORMAT, VERSION)
     header = fields[0].record("format", "version", "job", "summary", "error")
     job = Job.from_json(header["job"])
-    if path.name != f"{job.file_stem}{RESULT_SUFFIX}" or path.parent.name != job.domain:
-        expected = f"{job.domain}/{job.file_stem}{RESULT_SUFFIX}"
+    expected = Path(job.domain, f"{job.file_stem}{RESULT_SUFFIX}")
+    if path.parts[-len(expected.parts) :] != expected.parts:
         raise ResultsError(f"{path}: this file holds another job. Rename it to {expected}, or delete it.")
     error = None if header["error"].value is None else header["error"].text()
     records = tuple(map(RunRecord.from_json, fields[1:]))

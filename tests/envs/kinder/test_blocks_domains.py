@@ -54,6 +54,18 @@ def test_a_block_is_not_put_back_onto_the_surface() -> None:
     assert "does not hold" in str(place(robot, block, parameters=(middle,)).rejection_reason(state))
 
 
+def test_a_block_close_to_another_can_be_picked() -> None:
+    environment = _environment("kinder/Obstruction2D-o1")
+    state = environment.task("test", 0, seed=210).initial_state
+    robot, target, other = _named(state, "robot", "target_block", "obstruction0")
+    beside = state.get(target, "x") + state.get(target, "width") + 3e-4
+    state = state.replace({other: {"x": beside, "height": state.get(target, "height")}})
+    pick = environment.vocabulary.controllers[0]
+    execution = environment.execute(state, pick(robot, target, parameters=(-1.0,)))
+    assert execution.steps
+    assert not execution.offending
+
+
 def test_a_block_on_the_surface_is_in_the_way() -> None:
     environment = _environment("kinder/Obstruction2D-o1")
     state = environment.task("test", 0, seed=210).initial_state

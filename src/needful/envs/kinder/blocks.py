@@ -14,13 +14,10 @@ from needful.core.objects import Object, Type, Variable
 from needful.core.operators import Operator
 from needful.core.state import State
 from needful.envs.contract import oracle_operator
-from needful.envs.kinder.bodies import Body, Box, Pose, Scene, make_scene
+from needful.envs.kinder.bodies import CLEARANCE, Body, Box, Pose, Scene, make_scene
 from needful.envs.kinder.environment import RECTANGLE, ROBOT
 from needful.envs.kinder.motion import StepLimits, Waypoints, steps
 from needful.errors import EnvironmentFailure
-
-# The clearance of checked motions. It only makes up for the simulator's rounding to 32 bits.
-CLEARANCE = 5e-4
 
 TARGET_BLOCK = Type("target_block", RECTANGLE.features, RECTANGLE)
 

@@ -16,6 +16,9 @@ from needful.core.state import State
 
 # Layers, as KinDER's `ZOrder`: bodies on ALL collide with all layers except NONE, others with their own.
 FLOOR, SURFACE, ALL, NONE = 1, 2, 100, 101
+# The clearance of motions between blocks. It only makes up for KinDER's rounding to 32 bits. Some blocks
+# stand less than 5e-4 apart, and must still be movable.
+CLEARANCE = 1e-4
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ from needful.core.objects import Object, Type, Variable
 from needful.core.state import State
 from needful.envs.contract import oracle_operator
 from needful.envs.kinder.blocks import (
-    CLEARANCE,
     HAND_EMPTY,
     HOLDING,
     ROBOT_VARIABLE,
@@ -31,7 +30,7 @@ from needful.envs.kinder.blocks import (
     require_none,
     uniform_model,
 )
-from needful.envs.kinder.bodies import Body, Box, Pose, Scene, may_collide, overlap
+from needful.envs.kinder.bodies import CLEARANCE, Body, Box, Pose, Scene, may_collide, overlap
 from needful.envs.kinder.driving import carried_box, carrying_pose, drive, pick
 from needful.envs.kinder.environment import RECTANGLE, ROBOT, KinderEnvironment, Room, Skill
 from needful.envs.kinder.motion import Waypoint, Waypoints

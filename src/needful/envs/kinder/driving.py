@@ -9,13 +9,12 @@ from functools import lru_cache
 from needful.core.objects import Object
 from needful.core.state import State
 from needful.envs.kinder.blocks import (
-    CLEARANCE,
     rectangle_of,
     require_empty_hand,
     require_free,
     require_free_motion,
 )
-from needful.envs.kinder.bodies import Box, Pose, Scene, carry
+from needful.envs.kinder.bodies import CLEARANCE, Box, Pose, Scene, carry
 from needful.envs.kinder.environment import Room
 from needful.envs.kinder.motion import Waypoint, Waypoints
 from needful.envs.kinder.pose_lattice import PoseLattice
@@ -105,6 +104,6 @@ def drive(room: Room, scene: Scene, goal: Pose) -> Waypoints:
     return (*start, *(Waypoint(pose, scene.vacuum) for pose in path))
 
 
-@lru_cache(maxsize=4)  # a skill is planned several times in the same state
+@lru_cache(maxsize=32)  # a skill is planned several times in the same state, also to check the plan
 def _lattice(room: Room, scene: Scene) -> PoseLattice:
     return PoseLattice(scene, room.limits, room.bounds)

@@ -17,11 +17,8 @@ from typing import TypeAlias
 import numpy as np
 
 from needful.core.objects import Object
-from needful.envs.kinder.bodies import Body, Box, Disc, Pose, Scene, Shape, may_collide
+from needful.envs.kinder.bodies import CLEARANCE, Body, Box, Disc, Pose, Scene, Shape, may_collide
 from needful.envs.kinder.motion import StepLimits, turn_between
-
-# The clearance that paths keep. It only makes up for the simulator's rounding to 32 bits.
-CLEARANCE = 5e-4
 
 Poses: TypeAlias = tuple[Pose, ...]
 # The cosine and the sine of a direction, or of several directions.

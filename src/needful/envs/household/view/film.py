@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice, zip_longest
 from math import ceil
 
 from needful.core.atoms import AbstractState, Predicate
+from needful.core.controllers import GroundController
 from needful.core.objects import Object
 from needful.core.plans import PlanningResult
 from needful.core.state import State
@@ -30,31 +32,39 @@ class Keyframe:
         step: the number of the current step; 0 before the first step.
         state: the state at this moment.
         last: whether the current step ends at this moment.
+        moment: the number of this moment in the execution, including moments without keyframes.
     """
 
     step: int
     state: State
     last: bool
+    moment: int
 
 
-def plan_keyframes(world: World, result: PlanningResult, max_count: int) -> tuple[Keyframe, ...]:
+def plan_keyframes(
+    world: World, states: Sequence[State], actions: Sequence[GroundController], max_count: int
+) -> tuple[Keyframe, ...]:
     """Return about `max_count` evenly spaced moments of a plan, including the end of each step.
 
-    The moments of a failed plan end where the plan failed.
+    `states` has the initial state and the state after each action. If the last action is not known, there
+    is one more state, and no moments before it.
     """
-    if not result.states:
+    if not states:
         raise InvalidInputError("There is nothing to show: planning ended before the first step.")
-    keyframes = [Keyframe(0, result.states[0], last=True)]
-    executed = zip(result.actions, result.states, result.states[1:], strict=False)
-    for step, (action, before, after) in enumerate(executed, 1):
-        theta = action.controller.clip(action.parameters)
-        between = world.trace(before, action.controller.name, action.objects[0], theta)[1:-1]
-        keyframes += [Keyframe(step, state, last=False) for state in between]
-        keyframes.append(Keyframe(step, after, last=True))
-    ends = sum(keyframe.last for keyframe in keyframes)
-    every = ceil((len(keyframes) - ends) / max(1, max_count - ends)) or 1
+    moments = [(0, states[0], True)]
+    executed = zip_longest(actions, states, states[1:])
+    for step, (action, before, after) in enumerate(islice(executed, len(states) - 1), 1):
+        if action is not None:
+            theta = action.controller.clip(action.parameters)
+            between = world.trace(before, action.controller.name, action.objects[0], theta)[1:-1]
+            moments += [(step, state, False) for state in between]
+        moments.append((step, after, True))
+    ends = sum(last for _, _, last in moments)
+    every = ceil((len(moments) - ends) / max(1, max_count - ends)) or 1
     return tuple(
-        keyframe for index, keyframe in enumerate(keyframes) if keyframe.last or index % every == 0
+        Keyframe(step, state, last, moment)
+        for moment, (step, state, last) in enumerate(moments)
+        if last or moment % every == 0
     )
 
 
@@ -91,7 +101,7 @@ def film_house(
     from PIL import Image
 
     scene, result = world.model.scene, result.with_missed_step()
-    keyframes = plan_keyframes(world, result, MAX_PICTURES)
+    keyframes = plan_keyframes(world, result.states, result.actions, MAX_PICTURES)
     texts = PlanCaptions(result, goal, predicates)
     captions = [
         (texts.still if keyframe.last else texts.moving)(keyframe.step, keyframe.state)
