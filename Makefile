@@ -17,8 +17,9 @@ INSTALLED := $(VENV)/.installed
 SOURCES := pyproject.toml constraints.txt setup.py $(wildcard native/*)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-# Each process gets consecutive tests, so that fixtures of a module are usually made once.
-PYTEST := $(BIN)/pytest --numprocesses 2 --dist worksteal
+# Each process gets consecutive tests, so that fixtures of a module are usually made once. With more threads
+# than one per process, torch would wait for the cores that the other process uses.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal
 
 # The dependencies of these packages contradict ours. They are not needed for the 2D environments.
 KINDER := $(INSTALL) --no-deps kindergarden relational-structs prpl-utils tomsgeoms2d

@@ -101,10 +101,10 @@ from needful.evaluation.pipeline import RunResult as RunResult
 from needful.evaluation.pipeline import run as run
 from needful.evaluation.records import RunRecord as RunRecord
 from needful.evaluation.run_folder import RunFolder as RunFolder
-from needful.invention.invent import InventedPredicate as InventedPredicate
-from needful.invention.invent import Invention as Invention
 from needful.invention.invent import InventionConfig as InventionConfig
 from needful.invention.invent import invent_predicates as invent_predicates
+from needful.invention.result import InventedPredicate as InventedPredicate
+from needful.invention.result import Invention as Invention
 from needful.operator_learning.accidental_preconditions import ExperimentConfig as ExperimentConfig
 from needful.operator_learning.accidental_preconditions import (
     drop_accidental_preconditions as drop_accidental_preconditions,

@@ -18,7 +18,7 @@ from needful.core.model import PlanningModel, Vocabulary
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.errors import InvalidInputError, LearningTimeoutError
-from needful.invention.invent import invent_predicates
+from needful.invention.invent import InventionConfig, invent_predicates
 from needful.operator_learning.accidental_preconditions import (
     ExaminedPreconditions,
     ExperimentConfig,
@@ -139,8 +139,7 @@ class BilevelApproach:
                 demonstrations,
                 config.execute,
                 config.practice_tasks,
-                config.invention,
-                config.seed,
+                replace(config.invention or InventionConfig(), seed=config.seed),
                 deadline,
                 report,
             )

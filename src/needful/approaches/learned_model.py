@@ -26,7 +26,7 @@ from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError
-from needful.invention.invent import Invention
+from needful.invention.result import Invention
 from needful.operator_learning.accidental_preconditions import AccidentalPrecondition
 from needful.operator_learning.cross_validation import Validation, validation_doubts
 from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts, list_doubts
@@ -159,7 +159,7 @@ class LearnedModel:
             "transitions": self.operators.transitions,
             "coverage": self.operators.coverage,
             DROPPED: self._dropped_to_json(),
-            **({} if self.invention is None else {INVENTED: _invention_to_json(self.invention)}),
+            **({} if self.invention is None else {INVENTED: self.invention.to_json(with_examples=True)}),
         }
         documents = {
             EVIDENCE_FILE: evidence_to_json(self.evidence, self.demonstrations),
@@ -191,7 +191,7 @@ class LearnedModel:
         found, doubts, validation = self.operators, self.doubts, self.validation
         invention = self.invention
         return {
-            **({} if invention is None else {INVENTED: _invention_to_json(invention)}),
+            **({} if invention is None else {INVENTED: invention.to_json(with_examples=False)}),
             **learning_summary(found.transitions, len(found.operators), found.coverage, self.seconds),
             "false_claims": doubts.false_claims,
             "false_claim_share": doubts.false_share,
@@ -314,23 +314,6 @@ class LearnedModel:
             ),
             *(one.fact for one in self.doubts.items if one.kind in WARNED_KINDS),
         )
-
-
-def _invention_to_json(invention: Invention) -> dict[str, JsonValue]:
-    return {
-        "costs": list(invention.costs),
-        "solved": list(invention.solved),
-        "practice_tasks": invention.practice_tasks,
-        "tried": invention.tried,
-        "predicates": {
-            one.predicate.name: {
-                "sentence": "" if one.predicate.definition is None else one.predicate.definition.sentence,
-                "reason": one.reason,
-                "alternatives": [other.sentence for other in one.alternatives],
-            }
-            for one in invention.predicates
-        },
-    }
 
 
 @dataclass(frozen=True, slots=True)

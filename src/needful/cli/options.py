@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar
 
@@ -206,31 +207,16 @@ Execute: TypeAlias = Annotated[
         help="Execute the whole plan (open-loop), or observe after each controller (closed-loop).",
     ),
 ]
+_SHARE = partial(typer.Option, metavar="SHARE", min=0.0, max=1.0)
+_DEVIATION = "Standard deviation of {}, as a share of each {}."
 SkillFailures: TypeAlias = Annotated[
-    float,
-    typer.Option(
-        "--skill-failures", metavar="SHARE", min=0, max=1, help="Probability that a controller fails."
-    ),
+    float, _SHARE("--skill-failures", help="Probability that a controller fails.")
 ]
 ObservationNoise: TypeAlias = Annotated[
-    float,
-    typer.Option(
-        "--observation-noise",
-        metavar="SHARE",
-        min=0,
-        max=1,
-        help="Standard deviation of observed features, as a share of each feature's range.",
-    ),
+    float, _SHARE("--observation-noise", help=_DEVIATION.format("observed features", "feature's range"))
 ]
 ParameterNoise: TypeAlias = Annotated[
-    float,
-    typer.Option(
-        "--parameter-noise",
-        metavar="SHARE",
-        min=0,
-        max=1,
-        help="Standard deviation of executed parameters, as a share of each parameter's bounds.",
-    ),
+    float, _SHARE("--parameter-noise", help=_DEVIATION.format("executed parameters", "parameter's bounds"))
 ]
 Force: TypeAlias = Annotated[
     bool, typer.Option("--force", help="Replace an earlier output of this command, and nothing else.")

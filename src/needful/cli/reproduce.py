@@ -207,7 +207,8 @@ def reproduce(
             raise typer.BadParameter(f"{KINDER} excludes other tables and figures.", param_hint="--table")
         wanted = kinder_jobs(_names(domains), _names(learners), seeds, demos, tasks, timeout)
         results = _kinder_results(out / KINDER, () if check else wanted, where, retry_errors, older)
-        _print_kinder_table(results, {job.domain for job in wanted}, as_json)
+        file = None if check else out / KINDER / "table.md"
+        _report_kinder(results, {job.domain for job in wanted}, file, as_json)
         if _print_failures(results):
             raise typer.Exit(console.FAILED)
         return
@@ -320,12 +321,16 @@ def _kinder_results(
         return _run(jobs, folder, executor, retry_errors, older, run_kinder_job)
 
 
-def _print_kinder_table(results: Results, domains: AbstractSet[str], as_json: bool) -> None:
+def _report_kinder(results: Results, domains: AbstractSet[str], file: Path | None, as_json: bool) -> None:
+    """Print the table `kinder` for some domains; write it for all domains to a Markdown file, if given."""
     from needful.reports.paper_tables import kinder_table
     from needful.reports.runs import group_runs
-    from needful.reports.table import as_text, table_rows
+    from needful.reports.table import as_markdown, as_text, table_rows
 
-    table = kinder_table(group_runs(one for one in results.results if one.job.domain in domains))
+    groups = group_runs(results.results)
+    table = kinder_table([group for group in groups if group.domain in domains])
+    if file is not None:
+        write_text(file, as_markdown(kinder_table(groups)))
     if as_json:
         console.print_json({"rows": table_rows(table)})
     else:

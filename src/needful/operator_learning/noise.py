@@ -25,7 +25,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from needful.core.atoms import GroundAtom
+from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 
@@ -36,8 +36,10 @@ MAX_ROUNDS = 4
 # A change that occurs in at most this share of a controller's uses may be due to wrong atoms. If all
 # changes are more frequent, nothing is repaired.
 RARE_CHANGE = 0.01
-# If fewer atoms than this would be repaired, the demonstrations are considered free of noise.
+# If fewer values than this number, or than this share of all values, would be repaired, the demonstrations
+# are considered free of noise. A few real changes are always rare.
 MIN_REPAIRS = 2
+MIN_REPAIRED_SHARE = 0.0004
 
 # How an action may change an atom: the controller, the predicate, and the position of each of the atom's
 # objects among the controller's arguments (-1 for other objects).
@@ -91,8 +93,12 @@ def repair_noise(demonstrations: Sequence[Demonstration], deadline: Deadline = N
         if unchanged:
             break
     counts = tuple(int((one.recorded != rows).sum()) for one, rows in zip(series, values, strict=True))
-    if sum(counts) < MIN_REPAIRS:
-        return Repairs(tuple(demonstrations), (0,) * len(series))
+    every = sum(
+        len(one.abstract_states) * len(frozenset[GroundAtom]().union(*one.abstract_states))
+        for one in demonstrations
+    )
+    if sum(counts) < max(MIN_REPAIRS, MIN_REPAIRED_SHARE * every):
+        return keep_atoms(demonstrations)
     return Repairs(tuple(one.with_values(rows) for one, rows in zip(series, values, strict=True)), counts)
 
 
@@ -151,11 +157,16 @@ class _Series:
     def properties(self, numbers: Mapping[_Property, int]) -> _Values:
         """Return the properties that the objects in `others` have before each action."""
         rows = {obj: row for row, obj in enumerate(self.demonstration.objects)}
+        counts = np.zeros((len(rows) + 1, len(numbers)), dtype=np.intp)
         found = np.zeros((len(rows) + 1, self.forms.shape[1], len(numbers)), dtype=bool)
+        earlier: AbstractState = frozenset()
         for step, state in enumerate(self.demonstration.abstract_states[:-1]):
-            for atom in state:
+            for atom in earlier ^ state:
+                change = 1 if atom in state else -1
                 for position, obj in enumerate(atom.objects):
-                    found[rows[obj], step, numbers[atom.predicate.name, position]] = True
+                    counts[rows[obj], numbers[atom.predicate.name, position]] += change
+            found[:, step] = counts > 0
+            earlier = state
         return found[self.others, np.arange(self.forms.shape[1])]
 
     def most_likely(self, costs: _StepCosts) -> _Values:
@@ -237,8 +248,7 @@ def _divide_forms(
         {
             (atom.predicate.name, position)
             for one in series
-            for state in one.demonstration.abstract_states[:-1]
-            for atom in state
+            for atom in frozenset[GroundAtom]().union(*one.demonstration.abstract_states)
             for position in range(len(atom.objects))
         }
     )
@@ -248,13 +258,12 @@ def _divide_forms(
     # The numbers of steps by form and whether the atom changed: all steps, and those with each property.
     shape = (len(forms), 2)
     steps, having = np.zeros(shape), np.zeros((len(properties), *shape))
-    for one in series:
-        deadline.check()
+    held = [one.properties(numbers) for one in series if not deadline.check()]
+    for one, values in zip(series, held, strict=True):
         codes = 2 * one.forms + (one.recorded[:, 1:] != one.recorded[:, :-1])
-        held = one.properties(numbers)
         steps += np.bincount(codes.ravel(), minlength=steps.size).reshape(shape)
         for number in range(len(properties)):
-            chosen = codes[held[:, :, number]]
+            chosen = codes[values[:, :, number]]
             having[number] += np.bincount(chosen, minlength=steps.size).reshape(shape)
     gains = _log_likelihood(having) + _log_likelihood(steps - having) - _log_likelihood(steps)
     for (_, predicate, _), form in forms.items():
@@ -265,9 +274,9 @@ def _divide_forms(
     penalty = 0.5 * np.log(np.maximum(steps.sum(axis=1), 1.0)) + math.log(len(properties))
     divided = gains.max(axis=0) > penalty
     found = []
-    for one in series:
-        held = np.take_along_axis(one.properties(numbers), best[one.forms][:, :, None], axis=2)[:, :, 0]
-        found.append(replace(one, forms=one.forms + len(forms) * (held & divided[one.forms])))
+    for one, values in zip(series, held, strict=True):
+        having_best = np.take_along_axis(values, best[one.forms][:, :, None], axis=2)[:, :, 0]
+        found.append(replace(one, forms=one.forms + len(forms) * (having_best & divided[one.forms])))
     return found
 
 

@@ -91,22 +91,6 @@ class Refinement:
     complete: bool = True
 
 
-def refine(
-    plan: AbstractPlan,
-    subgoals: Sequence[AbstractState],
-    start: State,
-    samplers: Mapping[str, Sampler],
-    execute: Execute,
-    limits: RefinementLimits,
-    rng: np.random.Generator,
-) -> Refinement:
-    """Find parameters with which each step of a plan reaches its subgoal in simulation.
-
-    Returns the refined plan, or the failed attempt that got furthest; see `ResumableRefinement`.
-    """
-    return ResumableRefinement(plan, subgoals, start, samplers, execute, limits, rng).resume()
-
-
 class ResumableRefinement:
     """The search for parameters with which each step of a plan reaches its subgoal in simulation.
 

@@ -22,6 +22,7 @@ from needful.operator_learning.explanation import (
 )
 from needful.planning.pddl.writer import write_actions
 from needful.reports.comparison import comparisons, run_labels
+from needful.reports.page.invented import invented_cards
 from needful.reports.page.recorded_run import RecordedModel, RecordedRun
 from needful.reports.page.shared_tables import AtomList
 from needful.reports.page.task_films import FilmLimits, FilmSelection, choose_films, task_rows
@@ -41,6 +42,7 @@ SCRIPTS = (
     "charts.js",
     "summary.js",
     "operators.js",
+    "invented.js",
     "doubts.js",
     "climb.js",
     "picture.js",
@@ -208,6 +210,7 @@ def _model(run: RecordedRun, model: RecordedModel, atoms: AtomList, notes: list[
         "demonstrations": demonstration_steps(model, atoms),
         "climb": model.climb and _climb(model.climb),
         "doubts": model.doubts and _doubts(model.doubts, run),
+        "invented": invented_cards(model.stored),
     }
 
 
