@@ -17,8 +17,15 @@ INSTALLED := $(VENV)/.installed
 SOURCES := pyproject.toml constraints.txt setup.py $(wildcard native/*)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
+# Each process gets consecutive tests, so that fixtures of a module are usually made once. With more threads
+# than one per process, torch would wait for the cores that the other process uses.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal
+
 # The dependencies of these packages contradict ours. They are not needed for the 2D environments.
 KINDER := $(INSTALL) --no-deps kindergarden relational-structs prpl-utils tomsgeoms2d
+
+# Tests and sweeps start many processes: without stored bytecode, each would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo demo-house kinder lint check test docs bench dist dist-check clean
 
@@ -63,10 +70,10 @@ lint: setup
 	$(BIN)/lint-imports
 
 check: lint
-	$(BIN)/pytest --numprocesses 2 -m "not slow and not integration"
+	$(PYTEST) -m "not slow and not integration"
 
 test: lint
-	$(BIN)/pytest --numprocesses 2 $(if $(COVERAGE),--cov --cov-report term)
+	$(PYTEST) $(if $(COVERAGE),--cov --cov-report term)
 
 docs: setup
 	$(BIN)/python docs/build_site.py build/site

@@ -76,7 +76,7 @@ def measure_house(houses: int) -> dict[str, float]:
 def measure_oracle(domain: str, seeds: int, tasks: int) -> dict[str, Any]:
     """Solve test tasks with the hand-written model; return seconds per task and ms per controller."""
     import needful
-    from needful.evaluation.pipeline import planning_seed
+    from needful.evaluation.evaluate import planning_seed
 
     env = needful.make_environment(domain)
     model, config = env.oracle_model(), needful.PlanningConfig(timeout=SOLVE_SECONDS)

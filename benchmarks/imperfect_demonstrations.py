@@ -47,7 +47,7 @@ from needful.demos.collect import collect_replays
 from needful.demos.imperfections import ImperfectionRates, flip_atoms, make_imperfect
 from needful.envs.contract import Environment
 from needful.errors import LearningTimeoutError
-from needful.evaluation.pipeline import solve_tasks
+from needful.evaluation.evaluate import solve_tasks
 from needful.evaluation.records import evaluation_summary, run_identity
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.paper.domains import ANALYTIC_PROTOCOL, DOMAINS, protocol_of

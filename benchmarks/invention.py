@@ -115,16 +115,15 @@ def measure(job: Job) -> Result:
     keep = () if job.withheld is None else tuple(name for name in names if name != job.withheld)
     practice = [env.task("train", job.demos + index, job.seed) for index in range(PRACTICE_TASKS)]
     start = time.process_time()
-    found = needful.invent_predicates(
-        env.vocabulary, demos, env.execute, practice, needful.InventionConfig(keep=keep), job.seed
-    )
+    config = needful.InventionConfig(keep=keep, seed=job.seed)
+    found = needful.invent_predicates(env.vocabulary, demos, env.execute, practice, config)
     seconds = time.process_time() - start
     learned = needful.learn_model(found.vocabulary, found.demonstrations, seed=job.seed)
-    config = needful.PlanningConfig(timeout=_protocol(job.domain).timeout, clock=time.thread_time)
+    planning = needful.PlanningConfig(timeout=_protocol(job.domain).timeout, clock=time.thread_time)
     solved = 0
     for index in range(job.tasks):
         task = env.task("test", index, job.seed)
-        solved += needful.plan(task, learned.model, env.execute, config, index).solved
+        solved += needful.plan(task, learned.model, env.execute, planning, index).solved
     return {
         "solved": solved,
         "seconds": round(seconds, 1),

@@ -34,7 +34,7 @@ SECONDS = 600.0
 def measure(domain: str, demos: int, count: int) -> dict[str, Any]:
     """Learn and plan in this process; return the number of solved tasks and mean milliseconds per task."""
     import needful
-    from needful.evaluation.pipeline import planning_seed
+    from needful.evaluation.evaluate import planning_seed
 
     environment = needful.make_environment(domain)
     oracle = needful.OracleDemonstrator(environment)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import needful
-from needful.evaluation.pipeline import solve_tasks
+from needful.evaluation.evaluate import solve_tasks
 from needful.evaluation.records import RunRecord, evaluation_summary, run_identity
 from needful.planning.planners import DEFAULT_PLANNER, make_planner
 

@@ -86,8 +86,7 @@ class BlockedRooms(Environment):
             "Enter",
             (R, F, T),
             (ENTER, (R, F, T)),
-            needs=NEARBY,
-            forbids=[BLOCKED.lifted(T)],
+            needs=[*NEARBY, ~BLOCKED.lifted(T)],
             adds=[IN.lifted(R, T)],
             deletes=[IN.lifted(R, F)],
         )

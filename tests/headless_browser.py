@@ -80,6 +80,10 @@ class Browser:
 
     def open(self, file: Path, width: int, height: int, scheme: str = "light", query: str = "") -> None:
         """Open a file in a window of the given size, with the light or dark colour scheme."""
+        self.show(f"{file.as_uri()}?{query}" if query else file.as_uri(), width, height, scheme)
+
+    def show(self, address: str, width: int, height: int, scheme: str = "light") -> None:
+        """Open an address in a window of the given size, with the light or dark colour scheme."""
         self.send(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -92,7 +96,7 @@ class Browser:
         )
         self.messages.clear()
         self.requests.clear()
-        self.send("Page.navigate", url=f"{file.as_uri()}?{query}" if query else file.as_uri())
+        self.send("Page.navigate", url=address)
         self.run("new Promise(done => document.readyState === 'complete' ? done() : onload = () => done())")
 
     def run(self, script: str) -> Any:

@@ -205,7 +205,7 @@ def visit_rooms(rng: random.Random, size: int) -> Sampled:
 
 NEARBY = (AT.lifted(F), NEXT_TO.lifted(F, T))
 MOVED = {"adds": [AT.lifted(T)], "deletes": [AT.lifted(F)]}
-GO = operator("Go", (F, T), (F, T), needs=NEARBY, forbids=[BLOCKED.lifted(T)], **MOVED)
+GO = operator("Go", (F, T), (F, T), needs=[*NEARBY, ~BLOCKED.lifted(T)], **MOVED)
 CLEAR = operator("Clear", (F, T), (F, T), needs=[*NEARBY, BLOCKED.lifted(T)], deletes=[BLOCKED.lifted(T)])
 THROUGH = (AT.lifted(F), CONNECTS.lifted(D, F, T))
 PICK = operator(
@@ -236,8 +236,7 @@ PUT = operator(
     "Put",
     (X, S),
     (X, S),
-    needs=[HOLDING.lifted(X)],
-    forbids=[OCCUPIED.lifted(S)],
+    needs=[HOLDING.lifted(X), ~OCCUPIED.lifted(S)],
     adds=[ON.lifted(X, S), FREE.lifted(), OCCUPIED.lifted(S), STORED.lifted(X)],
     deletes=[HOLDING.lifted(X)],
 )
@@ -246,7 +245,7 @@ WORLDS = {
     "clear blocked rooms": World((GO, CLEAR), walk(0.4)),
     "push jammed doors, which get scratched": World(
         (
-            operator("Go", (D, F, T), (D, F, T), needs=THROUGH, forbids=[JAMMED.lifted(D)], **MOVED),
+            operator("Go", (D, F, T), (D, F, T), needs=[*THROUGH, ~JAMMED.lifted(D)], **MOVED),
             operator(
                 "Push",
                 (D, F, T),
@@ -260,7 +259,7 @@ WORLDS = {
     ),
     "go without naming the door": World(
         (
-            operator("Go", (F, T, D), (F, T), needs=THROUGH, forbids=[JAMMED.lifted(D)], **MOVED),
+            operator("Go", (F, T, D), (F, T), needs=[*THROUGH, ~JAMMED.lifted(D)], **MOVED),
             operator(
                 "Push",
                 (D, F, T),
@@ -273,7 +272,7 @@ WORLDS = {
     ),
     "rooms are wet after mopping": World(
         (
-            operator("Go", (F, T), (F, T), needs=NEARBY, forbids=[WET.lifted(T)], **MOVED),
+            operator("Go", (F, T), (F, T), needs=[*NEARBY, ~WET.lifted(T)], **MOVED),
             operator("Mop", (F, T), (F, T), needs=NEARBY, adds=[CLEAN.lifted(T), WET.lifted(T)]),
             operator("Dry", (F, T), (F, T), needs=[*NEARBY, WET.lifted(T)], deletes=[WET.lifted(T)]),
         ),

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -180,6 +181,29 @@ def test_the_copy_button_leaves_out_prompts(site: Path, tmp_path: Path) -> None:
         assert browser.run("window.copied").strip() == "needful run painting"
 
 
+class ElementKinds(HTMLParser):
+    """The kinds of elements on a page: tag, class, and the names of the attributes."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self.kinds: set[tuple[str, str | None, frozenset[str]]] = set()
+        self.feed(file.read_text())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.kinds.add((tag, given.get("class"), frozenset(given)))
+
+
+def pages_with_every_kind_of_element(site: Path) -> Iterator[Path]:
+    """Yield a few pages that together have every kind of element of the site."""
+    kinds = {file: ElementKinds(file).kinds for file in sorted(site.rglob("*.html"))}
+    missing = set().union(*kinds.values())
+    while missing:
+        page = max(kinds, key=lambda file: len(kinds[file] & missing))
+        missing -= kinds[page]
+        yield page
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="no browser is installed")
 def test_axe_finds_nothing_on_the_site(site: Path, tmp_path: Path) -> None:
@@ -187,7 +211,7 @@ def test_axe_finds_nothing_on_the_site(site: Path, tmp_path: Path) -> None:
     # All pages share one style sheet, so they alternate between the two layouts and colour schemes.
     layouts = itertools.cycle([(1200, "light"), (390, "dark")])
     with open_browser(tmp_path / "profile") as browser:
-        for file, (width, scheme) in zip(sorted(site.rglob("*.html")), layouts, strict=False):
+        for file, (width, scheme) in zip(pages_with_every_kind_of_element(site), layouts, strict=False):
             browser.open(file, width, 844, scheme)
             assert violations(browser, axe) == [], file.name
 

@@ -94,17 +94,17 @@ from needful.errors import OutputExistsError as OutputExistsError
 from needful.errors import PlannerError as PlannerError
 from needful.errors import ResultsError as ResultsError
 from needful.errors import UnknownNameError as UnknownNameError
+from needful.evaluation.evaluate import evaluate as evaluate
 from needful.evaluation.execution import ExecutionConfig as ExecutionConfig
 from needful.evaluation.pipeline import RunConfig as RunConfig
 from needful.evaluation.pipeline import RunResult as RunResult
-from needful.evaluation.pipeline import evaluate as evaluate
 from needful.evaluation.pipeline import run as run
 from needful.evaluation.records import RunRecord as RunRecord
 from needful.evaluation.run_folder import RunFolder as RunFolder
-from needful.invention.invent import InventedPredicate as InventedPredicate
-from needful.invention.invent import Invention as Invention
 from needful.invention.invent import InventionConfig as InventionConfig
 from needful.invention.invent import invent_predicates as invent_predicates
+from needful.invention.result import InventedPredicate as InventedPredicate
+from needful.invention.result import Invention as Invention
 from needful.operator_learning.accidental_preconditions import ExperimentConfig as ExperimentConfig
 from needful.operator_learning.accidental_preconditions import (
     drop_accidental_preconditions as drop_accidental_preconditions,

@@ -9,7 +9,7 @@ from needful.approaches.bilevel import BilevelApproach, learn_model
 from needful.core.plans import Outcome
 from needful.demos.collect import OracleDemonstrator, collect_demonstrations
 from needful.envs.contract import Split
-from needful.evaluation.pipeline import achieves_goal
+from needful.evaluation.evaluate import achieves_goal
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.negative_preconditions import positive_preconditions_only
 from needful.planning.bilevel import PlanningConfig, plan

@@ -12,7 +12,7 @@ from needful.core.tasks import Task
 from needful.demos.collect import OracleDemonstrator, collect_demonstrations
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
-from needful.evaluation.pipeline import achieves_goal
+from needful.evaluation.evaluate import achieves_goal
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.merge_types import keep_types
 from needful.planning.bilevel import PlanningConfig, plan

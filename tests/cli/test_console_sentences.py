@@ -76,5 +76,5 @@ def test_only_failures_that_occurred_are_listed() -> None:
     summary["seconds"] = {"planning_mean": 0.25}
     solved, failed = describe_evaluation(summary).splitlines()
     assert solved.startswith("Solved 3/4 unseen tasks (75.0%)")
-    assert "250 ms per task" in solved
+    assert "0.25 s per task" in solved
     assert failed.strip() == "1 failed: goal missed"

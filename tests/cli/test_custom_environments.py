@@ -92,7 +92,7 @@ def test_run_succeeds_if_drawing_fails(tmp_path: Path) -> None:
     result = needful("run", reference, "--demos", 2, "--tasks", 1, "--out", tmp_path / "run")
     assert result.code == 0
     assert "Solved 1/1" in result.out
-    assert "warning: no picture" in result.error_text
+    assert "warning: the page has no pictures of lamps. " in result.error_text
     assert "RuntimeError: no ink" in result.error_text
     assert "no ink" in (tmp_path / "run" / "report.html").read_text()
 

@@ -11,6 +11,7 @@ from command_line import needful, succeed
 from json_damage import positions
 from needful import ModelError, make_environment, open_model
 from needful.core.definitions import Definition
+from needful.reports.page.invented import invented_cards
 from needful.storage.model_directory import load_model
 
 DOMAINS = ("cluttered-1d", "screws")
@@ -63,6 +64,23 @@ def test_other_verbs_accept_the_model(domain: str, invented: dict[str, Path], tm
         assert definition.sentence in explained
     assert "invented because it excludes" in explained
     succeed("report", folder, "--out", tmp_path / "report.html")
+
+
+def test_each_invented_predicate_has_a_card_with_examples(invented: dict[str, Path]) -> None:
+    stored = load_model(invented["screws"] / "model")
+    cards = {card["name"]: card for card in invented_cards(stored)}
+    assert cards.keys() == definitions(invented["screws"]).keys()
+    for card in cards.values():
+        needing = {one["operator"] for one in card["uses"] if "needs" in one["how"]}
+        assert needing == {
+            one.name
+            for one in stored.model.operators
+            if card["name"] in {atom.predicate.name for atom in one.preconditions - one.keep_effects}
+        }
+        for part in card["examples"]:
+            holds = [value <= part["bound"] for value in part["true"]]
+            assert holds == [part["holdsBelow"]] * len(holds) != []
+            assert part["holdsBelow"] not in [value <= part["bound"] for value in part["false"]] != []
 
 
 def test_the_same_run_writes_the_same_model(invented: dict[str, Path], tmp_path: Path) -> None:

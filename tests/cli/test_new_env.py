@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import WARNINGS_ARE_ERRORS, files_below, finish, needful, start, succeed
+from command_line import WARNINGS_ARE_ERRORS, files_below, needful, succeed
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,16 +68,17 @@ def test_the_written_files_pass_linters_and_tests(written: Path, command: tuple[
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_commands_in_the_readme_work(written: Path, tmp_path: Path) -> None:
+def test_the_commands_in_the_readme_work(
+    written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = shutil.copytree(written, tmp_path / "copy")
+    monkeypatch.chdir(folder)
     lines = [line.split() for line in (folder / "README.md").read_text().splitlines()]
     for line in lines:
         if line[:1] == ["python"]:
-            subprocess.run([sys.executable, *line[1:]], cwd=folder, check=True)
+            subprocess.run([sys.executable, *line[1:]], check=True)
         elif line[:1] == ["needful"]:
-            options = ["--tasks", 2, "--out", "run"] if line[1] == "run" else []
-            done = finish(start(*line[1:], *options, folder=folder))
-            assert (done.code, done.err) == (0, ""), done
+            succeed(*line[1:], *(["--tasks", 2, "--out", "run"] if line[1] == "run" else []))
     assert json.loads((folder / "run" / "summary.json").read_text())["solved"] == 2
 
 

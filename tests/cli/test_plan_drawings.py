@@ -62,13 +62,11 @@ def test_only_films_need_opengl_and_failure_writes_nothing(
     succeed(*plan(presents, tmp_path, "page"), "--force")
 
 
-def test_2d_domains_have_videos_but_no_pages(cluttered: Path, tmp_path: Path) -> None:
-    succeed(*plan(cluttered / "model", tmp_path, "mp4", domain="cluttered-1d"))
-    assert files_below(tmp_path)["plan.mp4"][4:8] == b"ftyp"
-    result = needful(*plan(cluttered / "model", tmp_path, "page", domain="cluttered-1d"))
-    assert (result.code, result.out) == (2, "")
-    assert "--page: cluttered-1d has no 3D view" in result.error_text
-    assert set(files_below(tmp_path)) == {"plan.mp4"}
+def test_2d_domains_have_videos_and_pages(cluttered: Path, tmp_path: Path) -> None:
+    succeed(*plan(cluttered / "model", tmp_path, "mp4", "page", domain="cluttered-1d"))
+    written = files_below(tmp_path)
+    assert written["plan.mp4"][4:8] == b"ftyp"
+    assert "<h1>Cluttered 1d</h1>" in written["plan.html"].decode()
 
 
 def test_missing_ffmpeg_is_reported_before_planning(

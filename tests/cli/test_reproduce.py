@@ -13,14 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from command_line import PROGRAM, CommandResult, needful, succeed
+from command_line import PROGRAM, CommandResult, finish, needful, succeed
 from needful.cli import reproduce as reproduce_module
 from needful.errors import OutputError
+from needful.reports.figures.canvas import FigureFiles
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult, read_results, results_path, write_result
-from sweep_work import TIMEOUT_SECONDS, wait_until
+from sweep_work import wait_until
 
-SMALL = ("--learners", "necessary", "--demos", 2, "--tasks", 1, "--preset", "none")
+SMALL = ("--learners", "necessary", "--demos", 2, "--tasks", 1, "--preset", "none", "--jobs", 1)
 BOTH = ("reproduce", "--table", "main", "--domains", "screws,cluttered-1d", *SMALL)
 SCREWS = ("reproduce", "--table", "main", "--domains", "screws", *SMALL)
 
@@ -38,6 +39,13 @@ def done(finished: tuple[Path, CommandResult]) -> Path:
     return finished[0]
 
 
+@pytest.fixture(autouse=True)
+def quick_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace figures, which take 2 s per report. The finished sweep has real ones."""
+    files = FigureFiles(b"png", b"svg")
+    monkeypatch.setattr("needful.reports.write_report.render_figure", lambda name, groups: files)
+
+
 def start(folder: Path, *arguments: object) -> subprocess.Popen[str]:
     """Start the command in a new process group, as a terminal does."""
     return subprocess.Popen(
@@ -48,11 +56,6 @@ def start(folder: Path, *arguments: object) -> subprocess.Popen[str]:
         text=True,
         start_new_session=True,
     )
-
-
-def finish(process: subprocess.Popen[str]) -> CommandResult:
-    out, err = process.communicate(timeout=TIMEOUT_SECONDS)
-    return CommandResult(process.returncode, out, err)
 
 
 def finished_files(folder: Path) -> dict[Path, tuple[bytes, int]]:
@@ -99,7 +102,7 @@ def test_json_gives_rows(done: Path) -> None:
 
 def test_both_tables_are_printed_and_checked(tmp_path: Path) -> None:
     folder = tmp_path / "sweep"
-    result = succeed(*SCREWS[:-2], "--seeds", 1, "--cpu-time", "--out", folder)
+    result = succeed(*SCREWS, "--preset", "both", "--seeds", 1, "--cpu-time", "--out", folder)
     assert "Success on unseen tasks: as published." in result.out
     assert "Success on unseen tasks: with needful's learner and planner." in result.out
     presets = {one.job.learner: one.job.preset for one in read_results(folder).results}
@@ -175,7 +178,7 @@ def kill_sweep(process: subprocess.Popen[str], folder: Path, jobs: int, delay: f
 @pytest.mark.slow
 def test_killed_sweep_is_resumed_without_repeating_jobs(tmp_path: Path) -> None:
     folder = tmp_path / "sweep"
-    command = (*SCREWS, "--seeds", 40, "--out", folder)
+    command = (*SCREWS, "--jobs", 2, "--seeds", 20, "--out", folder)
     rng = random.Random(0)
     known: dict[Path, tuple[bytes, int]] = {}
     for more in (0, 1, 2):
@@ -185,18 +188,18 @@ def test_killed_sweep_is_resumed_without_repeating_jobs(tmp_path: Path) -> None:
         now = finished_files(folder)
         assert {path: now[path] for path in known} == known
         known = now
-    assert 3 <= len(known) < 40
+    assert 3 <= len(known) < 20
     result = finish(start(tmp_path, *command))
     assert (result.code, result.err) == (0, "")
     final = finished_files(folder)
     assert {path: final[path] for path in known} == known
-    assert len(final) == len(read_results(folder).results) == 40
+    assert len(final) == len(read_results(folder).results) == 20
     assert unfinished_files(folder) == []
 
 
 def test_interrupt_prints_progress_and_how_to_resume(tmp_path: Path) -> None:
     folder = tmp_path / "sweep"
-    process = start(tmp_path, *SCREWS, "--seeds", 1000, "--out", folder)
+    process = start(tmp_path, *SCREWS, "--jobs", 2, "--seeds", 1000, "--out", folder)
     try:
         wait_until(lambda: len(finished_files(folder)) >= 2 or process.poll() is not None, "two jobs")
         os.killpg(process.pid, signal.SIGINT)
@@ -233,7 +236,7 @@ def test_full_disk_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         raise OutputError("x cannot be written: No space left on device. Choose another path.")
 
     monkeypatch.setattr("needful.sweeps.results.write_result", full)
-    result = needful(*SCREWS, "--seeds", 2, "--jobs", 1, "--out", tmp_path / "sweep")
+    result = needful(*SCREWS, "--seeds", 2, "--out", tmp_path / "sweep")
     assert (result.code, result.out) == (1, "")
     assert "No space left on device" in result.err
     assert "0 of 2 jobs done" in result.err

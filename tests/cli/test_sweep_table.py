@@ -57,7 +57,7 @@ def test_jobs_are_counted_by_domain() -> None:
 def test_a_job_that_is_repeated_has_not_failed_yet() -> None:
     table = SweepTable()
     table.on_sweep_start(JOBS[:1], JOBS[:1], Results((broken(JOBS[0]),)))
-    assert table.line() == "0 of 1 jobs done"
+    assert table.line() == "0 of 1 job done"
     table.on_job_start(JOBS[0])
     table.on_job_start(JOBS[0])  # it died and began anew
     table.on_job_end(lasting(JOBS[0], 1.0))

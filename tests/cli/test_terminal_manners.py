@@ -15,7 +15,8 @@ from rich.progress import Progress
 
 from command_line import COLOUR, PROGRAM, needful
 from needful.cli.app import _with_repeated_options
-from needful.cli.console import ProgressBars, plural, progress_lines
+from needful.cli.console import ProgressBars, progress_lines
+from needful.core.objects import counted
 from needful.errors import nearest_name
 
 DOMAINS = ("screws", "painting", "sorting-books", "cluttered-painting")
@@ -85,7 +86,7 @@ def test_suggestions_are_near(name: str, nearest: str | None) -> None:
 
 
 def test_numbers_and_nouns() -> None:
-    assert [plural(count, "job") for count in (0, 1, 2)] == ["0 jobs", "1 job", "2 jobs"]
+    assert [counted(count, "job") for count in (0, 1, 2)] == ["0 jobs", "1 job", "2 jobs"]
 
 
 def plan_output(screws: Path, **environment: str) -> str:

@@ -16,9 +16,10 @@ from urllib.parse import quote
 
 import pytest
 
+from axe_core import fetch_axe, violations
 from command_line import needful
-from headless_browser import CHROMIUM, open_browser
-from lamp_world import HOSTILE
+from headless_browser import CHROMIUM, Browser, open_browser
+from lamp_world import HOSTILE, MARKUP
 from needful.cli.view import ViewServer, make_server
 from needful.reports import live_runs
 from recorded_runs import run_lamps
@@ -221,33 +222,77 @@ def test_a_thousand_runs_and_ten_clients(screws: Path, tmp_path: Path) -> None:
         assert get(server, "/report?" + "&".join(f"run=run{number}" for number in range(50)))[0] == 400
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium to open pages with")
-def test_hostile_names_are_inert(tmp_path: Path) -> None:
-    folder = tmp_path / "runs"
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium to open pages with")
+    with open_browser(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+def open_view(browser: Browser, server: ViewServer, width: int = 1200, scheme: str = "light") -> None:
+    browser.show(f"http://127.0.0.1:{server.server_port}/", width, 900, scheme)
+
+
+def open_details(browser: Browser, index: int) -> None:
+    """Open the run in a row of the list, and wait until it is shown."""
+    browser.run(f"document.querySelectorAll('tbody .link')[{index}].click()")
+    wanted = f"document.querySelectorAll('tbody .link')[{index}].textContent"
+    shown = "document.querySelector('#run h2')?.textContent"
+    browser.run(
+        "new Promise(done => { const look = () => "
+        f"{shown} === {wanted} ? done() : setTimeout(look, 20); look(); }})"
+    )
+
+
+def hostile_runs(folder: Path) -> int:
+    """Make runs with hostile names in a folder, and return their number."""
     made = run_lamps(folder / "lamps", HOSTILE)
     names = [*(name.replace("/", "∕") for name in HOSTILE_NAMES), "n" * 200]
     for name in names:
         shutil.copytree(made, folder / name)
-    with serving(folder) as server, open_browser(tmp_path / "profile") as browser:
-        browser.send("Page.navigate", url=f"http://127.0.0.1:{server.server_port}/")
-        browser.run(
-            "new Promise(done => document.readyState === 'complete' ? done() : onload = () => done())"
-        )
-        assert browser.run("document.querySelectorAll('tbody tr').length") == len(names) + 1
-        for index in range(len(names) + 1):
-            browser.run(f"document.querySelectorAll('tbody .link')[{index}].click()")
-            wanted = f"document.querySelectorAll('tbody .link')[{index}].textContent"
-            shown = "document.querySelector('#run h2')?.textContent"
-            waiting = (
-                "new Promise(done => { const look = () => "
-                f"{shown} === {wanted} ? done() : setTimeout(look, 20); look(); }})"
-            )
-            browser.run(waiting)
+    # A name of a file has at most 255 bytes. Names in files can be longer.
+    endless = Path(shutil.copytree(made, folder / "endless"))
+    summary = json.loads((endless / "summary.json").read_text())
+    summary |= {"domain": "d" * 10_000, "learner": f"\u202e\u2067{MARKUP}"}
+    (endless / "summary.json").write_text(json.dumps(summary))
+    lines = [json.loads(line) for line in (endless / "records.jsonl").read_text().splitlines()]
+    changed = [{**line, "failure": f"\u202e{MARKUP}" + "f" * 10_000} for line in lines]
+    (endless / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in changed))
+    return len(names) + 2
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_hostile_names_are_inert(browser: Browser, tmp_path: Path, width: int) -> None:
+    folder = tmp_path / "runs"
+    count = hostile_runs(folder)
+    with serving(folder) as server:
+        open_view(browser, server, width)
+        assert browser.run("document.querySelectorAll('tbody tr').length") == count
+        for index in range(count):
+            open_details(browser, index)
         assert browser.run("document.querySelectorAll('img, tbody script').length") == 0
         assert "attacked" not in browser.run("document.title")
+        assert browser.run("window.hacked") is None
+        assert browser.run("document.documentElement.scrollWidth") <= width
         assert browser.messages == []
         local = f"http://127.0.0.1:{server.server_port}/"
         assert all(one.startswith((local, "data:")) for one in browser.requests)
+
+
+def test_axe_finds_nothing(
+    browser: Browser, screws: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    axe = fetch_axe(tmp_path_factory.mktemp("axe"))
+    shutil.copytree(screws, tmp_path / "runs" / "screws")
+    shutil.copytree(screws, tmp_path / "runs" / "running")
+    unfinished(tmp_path / "runs" / "running", (screws / "records.jsonl").read_bytes())
+    with serving(tmp_path / "runs") as server:
+        for width, scheme in ((1200, "light"), (1200, "dark"), (390, "light")):
+            open_view(browser, server, width, scheme)
+            assert violations(browser, axe) == []
+            open_details(browser, 0)
+            assert violations(browser, axe) == []
 
 
 def test_wrong_arguments(tmp_path: Path) -> None:

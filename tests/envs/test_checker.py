@@ -143,11 +143,7 @@ CASES: dict[str, tuple[Environment, str, str]] = {
         "Odd(robby, dot0) raised KeyError",
     ),
     "a predicate that returns None": (with_predicate(lambda s, o: None), "predicate Odd", "returned None"),
-    "a predicate that returns numpy": (
-        with_predicate(lambda s, o: np.True_),
-        "predicate Odd",
-        "returned np.True_",
-    ),
+    "a predicate that returns a number": (with_predicate(lambda s, o: 1), "predicate Odd", "returned 1"),
     "a predicate that counts": (
         with_predicate(every_third_time()),
         "predicate Odd",
@@ -309,6 +305,10 @@ def test_a_vocabulary_that_raises_later_is_a_finding() -> None:
     assert any("not now" in finding.problem for finding in check_environment(FailsLater()))
 
 
+def test_predicates_may_return_bools_of_numpy() -> None:
+    assert check_environment(with_predicate(lambda s, o: np.bool_(s.get(o[1], "x") > 3))) == ()
+
+
 def test_the_same_problem_is_reported_once() -> None:
     env = broken(simulate=raise_error)
     assert len([finding for finding in check_environment(env) if finding.location == "simulate"]) == 1
@@ -316,11 +316,10 @@ def test_the_same_problem_is_reported_once() -> None:
 
 def test_solving_is_checked_when_a_planner_is_given() -> None:
     assert check_environment(GOOD, solve=lambda env, task: PlanningResult(Outcome.SOLVED)) == ()
-    hard = check_environment(GOOD, tasks=1, solve=lambda env, task: PlanningResult(Outcome.TIMEOUT))
-    assert [(finding.location, finding.problem) for finding in hard] == [
-        ("oracle_model on train task 0", "planning ended with timeout"),
-        ("oracle_model on test task 0", "planning ended with timeout"),
-    ]
+    (hard,) = check_environment(GOOD, tasks=1, solve=lambda env, task: PlanningResult(Outcome.TIMEOUT))
+    assert (hard.location, hard.problem) == ("oracle_model", "train task 0: planning ended with timeout")
+    assert hard.count == 2
+    assert "timeout (2 such problems). " in str(hard)
     assert "raised KeyError" in check_environment(GOOD, tasks=1, solve=raise_error)[0].problem
 
 
@@ -330,8 +329,8 @@ def test_the_reason_of_a_planning_failure_is_reported() -> None:
         failure = Failure(0, move, Outcome.SUBGOAL_MISSED, detail="It fell short.")
         return PlanningResult(Outcome.SUBGOAL_MISSED, failure=failure)
 
-    (finding, _) = check_environment(GOOD, tasks=1, solve=solve)
-    assert finding.problem == "planning ended with subgoal_missed (It fell short)"
+    (finding,) = check_environment(GOOD, tasks=1, solve=solve)
+    assert finding.problem == "train task 0: planning ended with subgoal_missed (It fell short)"
 
 
 def test_a_sampler_outside_the_bounds_is_found() -> None:

@@ -13,7 +13,7 @@ from needful.core.plans import Outcome
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import Split
-from needful.evaluation.pipeline import Solve, achieves_goal, evaluate, planning_seed
+from needful.evaluation.evaluate import Solve, achieves_goal, evaluate, planning_seed
 from needful.evaluation.records import RunIdentity
 from needful.planning.bilevel import PlanningConfig, plan
 from toy_environment import ToyEnvironment, Unreliable

@@ -18,8 +18,9 @@ from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
 from needful.envs.disturbances import Disturbances, SimulatedWorld
 from needful.errors import InvalidInputError, ResultsError
+from needful.evaluation.evaluate import Evaluation, solve_tasks
 from needful.evaluation.execution import ExecutionConfig, TaskExecution, execution_summary, measured_ranges
-from needful.evaluation.pipeline import Evaluation, RunConfig, run, solve_tasks
+from needful.evaluation.pipeline import RunConfig, run
 from needful.evaluation.records import RunIdentity, RunRecord
 from needful.planning.bilevel import PlanningConfig
 from needful.storage.json_fields import Field, Source

@@ -10,7 +10,8 @@ from needful.core.state import State
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import MAX_STEPS, MultiStepEnvironment
 from needful.errors import DemonstrationError
-from needful.evaluation.pipeline import RunConfig, achieves_goal, run
+from needful.evaluation.evaluate import achieves_goal
+from needful.evaluation.pipeline import RunConfig, run
 from needful.planning.bilevel import PlanningConfig, plan
 
 

@@ -15,7 +15,8 @@ from needful.approaches.learned_model import BilevelSolver, LearnedModel
 from needful.core.model import PlanningModel
 from needful.envs.contract import Split
 from needful.errors import DemonstrationError, InvalidInputError, UnknownNameError
-from needful.evaluation.pipeline import RunConfig, Solve, run, solve_tasks
+from needful.evaluation.evaluate import Solve, solve_tasks
+from needful.evaluation.pipeline import RunConfig, run
 from needful.evaluation.run_folder import RunFolder
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.planning.bilevel import PlanningConfig

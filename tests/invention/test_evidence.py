@@ -7,10 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from needful import Expression, Type
+from needful import Controller, Demonstration, Expression, GroundController, Operator, State, Type, Variable
 from needful.core.definitions import Conjunction, Definition, defined_predicate
-from needful.invention.proposals import evidence_of, fit_bound
-from needful.invention.revise import without_part
+from needful.invention.abstracted import DemonstrationAbstractor
+from needful.invention.proposals import Proposal, Use, UseFeatures, evidence_of, fit_bound, propose
+from needful.invention.revise import add_proposal, without_part
+from needful.invention.search import Scorer
+from needful.planning.planners import make_planner
 
 BOX = Type("box", ("x", "y"))
 FAR = Definition(Expression("difference", (BOX, BOX), (("x",), ("x",))), ">", 1.0)
@@ -35,6 +38,60 @@ def test_a_bound_is_close_to_values_that_are_spread_out() -> None:
 
 def test_a_bound_is_halfway_if_all_values_are_equal() -> None:
     assert fit_bound(np.zeros(9), 1.0) == 0.5
+
+
+def operator_with_uses(name: str, values: list[float]) -> tuple[Operator, UseFeatures]:
+    box = BOX("box")
+    uses = [Use(State({box: (value, 0.0)}), (box,)) for value in values]
+    variable = Variable("?box", BOX)
+    empty: frozenset = frozenset()
+    operator = Operator(
+        name, (variable,), empty, empty, empty, empty, Controller(name, (BOX,)), (variable,)
+    )
+    return operator, UseFeatures(uses)
+
+
+@pytest.mark.parametrize(
+    ("others", "shared"),
+    [
+        ([*np.linspace(0.0, 1.0, 19), 1.1], True),  # the other operator needs the condition, too
+        ([*np.linspace(0.0, 1.0, 19), 3.0], False),  # nothing would be excluded any more
+        ([0.5, 1.1], False),  # half of its uses do not fulfil the condition
+    ],
+)
+def test_a_bound_includes_the_uses_of_operators_that_share_a_condition(
+    others: list[float], shared: bool
+) -> None:
+    operator, true = operator_with_uses("Push", list(np.linspace(0.0, 1.0, 20)))
+    _, false = operator_with_uses("Push", [1.05, *np.linspace(2.0, 2.5, 19)])
+    known = [(operator, true), operator_with_uses("Pull", others)]
+    x = Expression("feature", (BOX,), (("x",),))
+    (found,) = propose([x], operator, true, false, known)
+    assert found.definition.compare == "<="
+    assert (found.definition.bound > 1.1) == shared
+    assert (0 in found.which) != shared
+
+
+def test_proposals_join_a_predicate_whose_bound_has_moved() -> None:
+    """An operator needs FAR; its bound moves, and two proposals are added for the same boxes."""
+    a, b = Variable("?a", BOX), Variable("?b", BOX)
+    far = defined_predicate(FAR)
+    empty: frozenset = frozenset()
+    push = Controller("Push", (BOX, BOX))
+    operator = Operator("Push", (a, b), frozenset({far.lifted(a, b)}), empty, empty, empty, push, (a, b))
+    near = Definition(Expression("distance", (BOX, BOX), (("x", "y"), ("x", "y"))), "<=", 5.0)
+    boxes = BOX("a"), BOX("b")
+    states = [State({boxes[0]: (x, y), boxes[1]: (0.0, 0.0)}) for x, y in ((9.0, 9.0), (0.0, 0.0))]
+    shown = Demonstration(boxes, empty, (empty,) * 2, (GroundController(push, boxes, ()),), tuple(states))
+    scorer = Scorer(DemonstrationAbstractor([shown]), (), (), make_planner("paper"), 1)
+    predicates = (defined_predicate(Definition(FAR.expression, ">", 2.5)),)
+    for new in (HIGH, near):
+        proposal = Proposal(new, "Push", "Push", (0, 1), 1.0, (0,), 1.0)
+        predicates = add_proposal(predicates, proposal, scorer, operator)
+    (joined,) = predicates
+    assert {part.without_bound for part, _ in joined.definition.parts} == {
+        one.without_bound for one in (FAR, HIGH, near)
+    }
 
 
 def test_a_part_of_a_conjunction_can_be_left_out() -> None:

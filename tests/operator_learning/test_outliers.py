@@ -21,7 +21,7 @@ from needful.operator_learning.hill_climbing import (
 from needful.operator_learning.induction import partly_bound
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
-from needful.operator_learning.noise import (
+from needful.operator_learning.outliers import (
     NOISE,
     RARE,
     find_outliers,

@@ -24,7 +24,7 @@ from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.budget import Budget
 from needful.planning.planners import AutoPlanner, generate_abstract_plans, make_planner
 from needful.planning.portfolio import paper_portfolio
-from needful.planning.refinement import RefinementLimits, ResumableRefinement, refine
+from needful.planning.refinement import RefinementLimits, ResumableRefinement
 
 ROBOT = Type("robot", ("place",))
 PLACE = Type("place", ("number", "row"))
@@ -171,7 +171,7 @@ def test_an_interrupted_refinement_continues_where_it_was(max_tries: int) -> Non
     for seed in range(10):
         limits = RefinementLimits(10, 100, Budget.unlimited())
         parts = (steps, subgoals, task.initial_state, {"Jump": Uniform()}, World(luck=0.3).execute, limits)
-        expected = refine(*parts, np.random.default_rng(seed))
+        expected = ResumableRefinement(*parts, np.random.default_rng(seed)).resume()
         resumable = ResumableRefinement(*parts, np.random.default_rng(seed))
         found = resumable.resume(max_tries)
         while not found.complete:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from needful.planning.refinement import (
     MAX_DRAWS_PER_TRY,
     Refinement,
     RefinementLimits,
-    refine,
+    ResumableRefinement,
 )
 
 MOVE, GRASP, DROP, LID = toy_world.OPERATORS
@@ -56,6 +57,10 @@ def plan_for(task: Task) -> AbstractPlan:
     objects = {obj.name: obj for obj in task.objects}
     robot, ball, jar = objects["robot"], objects["ball0"], objects["jar0"]
     return (MOVE.ground([robot, ball]), GRASP.ground([robot, ball]), DROP.ground([robot, ball, jar]))
+
+
+def refine(*parts: Any) -> Refinement:
+    return ResumableRefinement(*parts).resume()
 
 
 def run(

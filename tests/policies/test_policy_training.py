@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import fields, replace
 
 import numpy as np
@@ -287,8 +288,15 @@ def test_adam_agrees_with_torch() -> None:
     assert torch.allclose(ours, theirs, atol=1e-7)
 
 
-def test_the_number_of_threads_is_restored() -> None:
+@pytest.fixture
+def two_threads() -> Iterator[None]:
     before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_the_number_of_threads_is_restored(two_threads: None) -> None:
     with single_thread():
         assert torch.get_num_threads() == 1
-    assert torch.get_num_threads() == before
+    assert torch.get_num_threads() == 2

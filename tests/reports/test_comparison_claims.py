@@ -53,7 +53,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "--tasks",
                 TASKS,
                 "--jobs",
-                2,
+                1,
                 "--out",
                 folder / "results",
             ),

@@ -43,9 +43,13 @@ def test_processes_take_one_job_after_the_other(tmp_path: Path) -> None:
     )
 
 
-def test_numerical_libraries_have_one_thread_in_each(tmp_path: Path) -> None:
+def test_numerical_libraries_have_one_thread_in_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
     found = run(tmp_path, 1, sweep_work.count_threads)
     assert [result.summary for result in found.results] == [{"threads": "1"}]
+    assert os.environ["OMP_NUM_THREADS"] == "3"
 
 
 def test_a_job_whose_process_is_killed_starts_again(tmp_path: Path, marked: Path) -> None:

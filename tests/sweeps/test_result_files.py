@@ -20,16 +20,9 @@ from needful.sweeps.results import JobResult, read_result, read_results, results
 
 JOB = Job("screws", "necessary", 0, 5, 2)
 IDENTITY = run_identity("screws", "necessary", 0)
+TIMEOUT = PlanningResult(Outcome.TIMEOUT, statistics=SearchStatistics(7, 6))
 RECORDS = tuple(
-    make_record(
-        IDENTITY,
-        task,
-        PlanningResult(Outcome.TIMEOUT, statistics=SearchStatistics(7, 6)),
-        Outcome.TIMEOUT,
-        2.5,
-        9,
-    )
-    for task in range(2)
+    replace(make_record(IDENTITY, task, TIMEOUT, TIMEOUT.outcome, 2.5), objects=9) for task in range(2)
 )
 RESULT = JobResult(JOB, {"operators": 4, "seconds": {"collect": 0.5}}, RECORDS)
 FAILED = JobResult(replace(JOB, seed=1), {}, (), "Traceback:\n  ValueError: ä\n")

@@ -19,14 +19,14 @@ from needful.core.atoms import LiftedAtom
 from needful.core.controllers import Execute, World
 from needful.core.demonstrations import Demonstration
 from needful.core.model import PlanningModel, Sampler, Vocabulary
-from needful.core.objects import Object, Variable
+from needful.core.objects import Object, Variable, counted
 from needful.core.operators import Operator
 from needful.core.plans import AgentResult, PlanningResult
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError
-from needful.invention.invent import Invention
+from needful.invention.result import Invention
 from needful.operator_learning.accidental_preconditions import AccidentalPrecondition
 from needful.operator_learning.cross_validation import Validation, validation_doubts
 from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts, list_doubts
@@ -159,7 +159,7 @@ class LearnedModel:
             "transitions": self.operators.transitions,
             "coverage": self.operators.coverage,
             DROPPED: self._dropped_to_json(),
-            **({} if self.invention is None else {INVENTED: _invention_to_json(self.invention)}),
+            **({} if self.invention is None else {INVENTED: self.invention.to_json(with_examples=True)}),
         }
         documents = {
             EVIDENCE_FILE: evidence_to_json(self.evidence, self.demonstrations),
@@ -191,7 +191,7 @@ class LearnedModel:
         found, doubts, validation = self.operators, self.doubts, self.validation
         invention = self.invention
         return {
-            **({} if invention is None else {INVENTED: _invention_to_json(invention)}),
+            **({} if invention is None else {INVENTED: invention.to_json(with_examples=False)}),
             **learning_summary(found.transitions, len(found.operators), found.coverage, self.seconds),
             "false_claims": doubts.false_claims,
             "false_claim_share": doubts.false_share,
@@ -224,25 +224,25 @@ class LearnedModel:
         covered = operators.transitions - operators.uncovered
         lines = [] if self.invention is None else self.invention.lines()
         lines += [
-            f"Learned {_count(len(operators.operators), 'operator')} in {seconds['operators']:.2f} s: "
+            f"Learned {counted(len(operators.operators), 'operator')} in {seconds['operators']:.2f} s: "
             f"coverage {round(operators.coverage, 3)} ({covered} of {operators.transitions} transitions).",
-            f"Learned {_count(len(self.model.samplers), 'sampler')} in {seconds['samplers']:.2f} s.",
+            f"Learned {counted(len(self.model.samplers), 'sampler')} in {seconds['samplers']:.2f} s.",
         ]
         if operators.noop_names:
-            count = _count(len(operators.noop_names), "operator")
+            count = counted(len(operators.noop_names), "operator")
             lines.append(f"{count} without predicted changes will not be used in planning.")
         if operators.not_reproduced:
             numbers = ", ".join(map(str, operators.not_reproduced))
             lines.append(f"The operators cannot reproduce these demonstrations: {numbers}.")
         if "experiments" in seconds:
             lines.append(
-                f"Dropped {_count(len(self.dropped), 'accidental precondition')} by experiment "
+                f"Dropped {counted(len(self.dropped), 'accidental precondition')} by experiment "
                 f"in {seconds['experiments']:.2f} s."
             )
             lines += [f"  {one.operator} does not need {one.atom}" for one in self.dropped]
             lines += [f"  {one.operator} can make {one.delete} false" for one in self.side_effects]
             if self.practised:
-                lines.append(f"Learned from {_count(len(self.practised), 'task')} solved in practice.")
+                lines.append(f"Learned from {counted(len(self.practised), 'task')} solved in practice.")
         lines += self._claim_lines()
         lines += self._change_lines()
         texts = [*lines, "", *(f"{operator}\n" for operator in self.model.operators)]
@@ -283,12 +283,12 @@ class LearnedModel:
         doubts, validation = self.doubts, self.validation
         lines = [
             f"False claims: {doubts.false_claims} in {doubts.false_transitions} of "
-            f"{_count(doubts.transitions, 'transition')}."
+            f"{counted(doubts.transitions, 'transition')}."
         ]
         if validation is not None:
             lines.append(
                 f"On left-out demonstrations: {validation.false_claims} in "
-                f"{validation.false_transitions} of {_count(validation.transitions, 'transition')}, and "
+                f"{validation.false_transitions} of {counted(validation.transitions, 'transition')}, and "
                 f"{validation.uncovered} not covered ({validation.folds} folds in "
                 f"{self.seconds['validation']:.2f} s)."
             )
@@ -299,7 +299,7 @@ class LearnedModel:
             "idle step": doubts.idle_steps,
             "repaired atom": doubts.repaired_atoms,
         }
-        found = ", ".join(_count(number, noun) for noun, number in steps.items() if number)
+        found = ", ".join(counted(number, noun) for noun, number in steps.items() if number)
         return [*lines, f"In the demonstrations: {found}."] if found else lines
 
     def warnings(self) -> tuple[str, ...]:
@@ -314,27 +314,6 @@ class LearnedModel:
             ),
             *(one.fact for one in self.doubts.items if one.kind in WARNED_KINDS),
         )
-
-
-def _invention_to_json(invention: Invention) -> dict[str, JsonValue]:
-    return {
-        "costs": list(invention.costs),
-        "solved": list(invention.solved),
-        "practice_tasks": invention.practice_tasks,
-        "tried": invention.tried,
-        "predicates": {
-            one.predicate.name: {
-                "sentence": "" if one.predicate.definition is None else one.predicate.definition.sentence,
-                "reason": one.reason,
-                "alternatives": [other.sentence for other in one.alternatives],
-            }
-            for one in invention.predicates
-        },
-    }
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 @dataclass(frozen=True, slots=True)

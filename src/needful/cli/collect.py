@@ -21,6 +21,7 @@ from needful.cli.options import (
     Timeout,
     planning_config,
 )
+from needful.core.objects import counted
 from needful.evaluation.pipeline import RunConfig
 from needful.evaluation.pipeline import collect as collect_demonstrations
 from needful.planning.planners import DEFAULT_PLANNER
@@ -64,5 +65,6 @@ def collect(
         )
     else:
         console.print_result(
-            f"Wrote {len(collected.demonstrations)} demonstrations ({transitions} transitions) to {out}."
+            f"Wrote {counted(len(collected.demonstrations), 'demonstration')} "
+            f"({counted(transitions, 'transition')}) to {out}."
         )

@@ -15,10 +15,21 @@ from typing import Any, ParamSpec
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.text import Text
 
 from needful.core.atoms import AbstractState
+from needful.core.cards import seconds_text
 from needful.core.failure_causes import explain_failure
+from needful.core.objects import counted
 from needful.core.operators import GroundOperator
 from needful.core.plans import Outcome, PlanningResult
 from needful.demos.collect import CollectedDemonstrations
@@ -76,11 +87,6 @@ def is_given(context: typer.Context, option: str) -> bool:
     """Return whether the user gave an option; otherwise its value is the default."""
     source = context.get_parameter_source(option)
     return source is not None and source.name == "COMMANDLINE"
-
-
-def plural(count: int, noun: str) -> str:
-    """Return a number and a noun in singular or plural, such as "1 job" or "3 jobs"."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def good(text: str) -> str:
@@ -147,7 +153,7 @@ class ProgressBars:
         passes it the number of finished parts whenever this changes.
         """
         self.finish()
-        task = self._current = self._bars.add_task(name, total=total)
+        task = self._current = self._bars.add_task(name, total=total, counted=total is not None)
         return lambda done: self._bars.update(task, completed=done)
 
     def line(self) -> str:
@@ -165,11 +171,18 @@ class ProgressBars:
             self._bars.update(self._current, total=total, completed=total)
 
 
+class _PartsColumn(MofNCompleteColumn):
+    """The number of finished parts and of all parts; empty if the number of all parts is not known."""
+
+    def render(self, task: Task) -> Text:
+        return super().render(task) if task.fields["counted"] else Text()
+
+
 @contextmanager
 def progress_bars() -> Iterator[ProgressBars]:
     """Show progress on stderr during the `with` block: bars on a terminal, otherwise a line every 10 s."""
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), _PartsColumn(), TimeElapsedColumn())
     # Do not use `console.is_terminal`: if FORCE_COLOR is set, it is True even if stderr is a log file.
     with Progress(*columns, console=console, disable=not sys.stderr.isatty()) as bars:
         shown = ProgressBars(bars)
@@ -211,10 +224,10 @@ def describe_skipped(collected: CollectedDemonstrations) -> list[str]:
 
 def describe_evaluation(summary: Mapping[str, Any]) -> str:
     """Return a text with the numbers of solved and failed tasks and the mean planning time."""
-    seconds = summary["seconds"]
     lines = [
-        f"Solved {summary['solved']}/{summary['tasks']} unseen tasks ({summary['success_rate']:.1%}), "
-        f"planning {1000 * seconds['planning_mean']:.0f} ms per task on average."
+        f"Solved {summary['solved']}/{counted(summary['tasks'], 'unseen task')} "
+        f"({summary['success_rate']:.1%}), planning {seconds_text(summary['seconds']['planning_mean'])} "
+        "per task on average."
     ]
     lines += [
         f"  {count} failed: {outcome.replace('_', ' ')}"

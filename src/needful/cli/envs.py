@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from contextlib import redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
@@ -13,8 +14,10 @@ import typer
 from needful.cli import console
 from needful.cli.environments import custom_environment, demonstrations_for
 from needful.cli.options import AsJson, Recorded, Seed, Timeout
+from needful.core.cards import seconds_text
 from needful.core.demonstrations import Demonstration
 from needful.core.model import Vocabulary
+from needful.core.objects import counted
 from needful.core.plans import PlanningResult
 from needful.core.tasks import Task
 from needful.demos.collect import make_demonstrator
@@ -82,7 +85,9 @@ def check_env(
         ),
     ],
     demonstrations: Recorded = None,
-    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Number of tasks per split to check.")] = 3,
+    tasks: Annotated[
+        int, typer.Option("--tasks", metavar="N", min=1, help="Number of tasks per split to check.")
+    ] = 3,
     seed: Seed = 0,
     timeout: Timeout = 10.0,
     as_json: AsJson = False,
@@ -94,7 +99,9 @@ def check_env(
     # Print the environment's own output on stderr, so that it does not mix with the findings on stdout.
     with console.progress_bars() as progress, redirect_stdout(sys.stderr):
         progress.stage("Checking")
+        started = time.monotonic()
         found, notes = _check(environment, demonstrations, tasks, seed, PlanningConfig(timeout=timeout))
+        seconds = time.monotonic() - started
     if as_json:
         console.print_json(
             {
@@ -107,6 +114,7 @@ def check_env(
         for note in notes:
             console.print_result(note)
         console.print_result(_describe(environment, found))
+        console.print_result(f"\nChecked {counted(tasks, 'task')} per split in {seconds_text(seconds)}.")
     if found:
         raise typer.Exit(console.FAILED)
 
@@ -140,18 +148,18 @@ def _check(
 
 
 def _as_json(finding: Finding) -> dict[str, str]:
-    return {"what": finding.problem, "where": finding.location, "remedy": finding.remedy}
+    return {"what": finding.described, "where": finding.location, "remedy": finding.remedy}
 
 
 def _describe(reference: str, found: tuple[Finding, ...]) -> str:
     if not found:
         return f"{reference} keeps the contract: no findings."
-    lines = [f"{reference} has {len(found)} finding{'s' if len(found) > 1 else ''}."]
+    lines = [f"{reference} has {counted(found, 'finding')}."]
     for number, finding in enumerate(found, 1):
         lines += [
             "",
             f"{number}. {finding.location}",
-            f"   problem: {finding.problem}",
+            f"   problem: {finding.described}",
             f"   remedy:  {finding.remedy}",
         ]
     return "\n".join(lines)

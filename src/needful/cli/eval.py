@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +12,8 @@ import typer
 from needful.approaches.files import load_solver, model_digest, model_directory
 from needful.cli import console, options
 from needful.cli.environments import chosen_environment
+from needful.evaluation.evaluate import make_solve, save_and_report, solve_tasks
 from needful.evaluation.execution import OPEN_LOOP, execution_summary
-from needful.evaluation.pipeline import make_solve, solve_tasks
 from needful.evaluation.records import evaluation_summary, run_identity
 from needful.evaluation.run_description import settings_as_json
 from needful.evaluation.run_folder import RunFolder
@@ -51,23 +51,18 @@ def evaluate_model(
     execution = options.execution_config(execute, skill_failures, observation_noise, parameter_noise)
     with chosen_environment(domain) as environment, console.progress_bars() as progress:
         planning = planning.with_horizon(environment.horizon)
-        solver = load_solver(model, environment, planning)
-        digest = model_digest(model)
+        solver, digest = load_solver(model, environment, planning), model_digest(model)
         settings = (planning, digest, *((execution,) if execution else ()))
         unused = unused_parts(environment.name, invention=False, execution=bool(execution))
         identity = run_identity(environment.name, solver.approach, seed, *settings, unused=unused)
         solve = make_solve(solver, environment, execution, planning.horizon)
-        if out is not None:
-            console.check_paths_disjoint(model_directory(model), out)
-        command = console.given_command(context)
-        with nullcontext() if out is None else RunFolder.replacing(out, force, command) as folder:
+        with _results_folder(out, model, force, context) as folder:
             if folder is not None:
                 named = {"domain": environment.name, "learner": solver.approach, "model": digest}
                 limits = {"tasks": tasks, "seed": seed, "planning": planning, "execution": execution}
                 folder.begin(settings_as_json(**named, **limits))
-            evaluation = solve_tasks(
-                solve, environment, tasks, planning.horizon, identity, folder, progress, solver.vocabulary
-            )
+            on_result = save_and_report(folder, solver.vocabulary, progress, tasks)
+            evaluation = solve_tasks(solve, environment, tasks, planning.horizon, identity, on_result)
             summary = {
                 "domain": environment.name,
                 "learner": solver.approach,
@@ -85,3 +80,12 @@ def evaluate_model(
     console.print_result(console.describe_evaluation(summary))
     if out is not None:
         console.print_result(f"Results: {out}/ (run.json, summary.json, records.jsonl, plans.jsonl.gz)")
+
+
+def _results_folder(
+    out: Path | None, model: Path, force: bool, context: typer.Context
+) -> AbstractContextManager[RunFolder | None]:
+    if out is None:
+        return nullcontext()
+    console.check_paths_disjoint(model_directory(model), out)
+    return RunFolder.replacing(out, force, console.given_command(context))

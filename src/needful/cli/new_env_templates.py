@@ -29,7 +29,9 @@ def environment_files(source: DemonstrationSource, module: str, class_name: str)
         **({f"{module}_recordings.py": RECORDINGS} if recorded else {}),
         "README.md": README.replace("$usage", USAGE_OF_FILE if recorded else USAGE),
     }
-    return {file: Template(text).substitute(names) for file, text in files.items()}
+    shared = {"import_of_names": IMPORT_OF_NAMES, "test_of_lamp": TEST_OF_LAMP}
+    texts = {file: Template(text).safe_substitute(shared) for file, text in files.items()}
+    return {file: Template(text).substitute(names) for file, text in texts.items()}
 
 
 def _environment_parts(source: DemonstrationSource) -> dict[str, str]:
@@ -192,6 +194,26 @@ SCRIPT = '''\
 
 '''
 
+# Parts of several files.
+IMPORT_OF_NAMES = """\
+from $module import (
+    GO_TO,
+    LAMP,
+    ON,
+    ROBOT,
+    SWITCH_ON,
+    $class_name,
+)"""
+
+TEST_OF_LAMP = """\
+def test_lamp_is_switched_on_only_from_nearby() -> None:
+    environment, robot, lamp = $class_name(), ROBOT("robot"), LAMP("lamp")
+    start = State({robot: (0.0,), lamp: (3.0, 0.0)})
+    assert environment.simulate(start, SWITCH_ON(robot, lamp)) == start
+    near = environment.simulate(start, GO_TO(robot, lamp, parameters=(0.25,)))
+    assert near.get(robot, "x") == 3.25
+    assert ON.holds(environment.simulate(near, SWITCH_ON(robot, lamp)), (lamp,))"""
+
 TESTS_OF_DEMONSTRATOR = '''\
 """Tests of the $domain domain."""
 
@@ -208,14 +230,7 @@ from needful import (
     run,
 )
 
-from $module import (
-    GO_TO,
-    LAMP,
-    ON,
-    ROBOT,
-    SWITCH_ON,
-    $class_name,
-)
+$import_of_names
 
 
 def solve(environment: Environment, task: Task) -> PlanningResult:
@@ -226,13 +241,7 @@ def test_environment_keeps_the_contract_and_its_demonstrator_solves_tasks() -> N
     assert check_environment($class_name(), solve=solve) == ()
 
 
-def test_lamp_is_switched_on_only_from_nearby() -> None:
-    environment, robot, lamp = $class_name(), ROBOT("robot"), LAMP("lamp")
-    start = State({robot: (0.0,), lamp: (3.0, 0.0)})
-    assert environment.simulate(start, SWITCH_ON(robot, lamp)) == start
-    near = environment.simulate(start, GO_TO(robot, lamp, parameters=(0.25,)))
-    assert near.get(robot, "x") == 3.25
-    assert ON.holds(environment.simulate(near, SWITCH_ON(robot, lamp)), (lamp,))
+$test_of_lamp
 
 
 def test_learned_model_solves_unseen_tasks() -> None:
@@ -247,14 +256,7 @@ from __future__ import annotations
 
 from needful import RunConfig, State, check_environment, run
 
-from $module import (
-    GO_TO,
-    LAMP,
-    ON,
-    ROBOT,
-    SWITCH_ON,
-    $class_name,
-)
+$import_of_names
 from ${module}_recordings import demonstrations
 
 
@@ -262,13 +264,7 @@ def test_environment_keeps_the_contract_and_repeats_the_demonstrations() -> None
     assert check_environment($class_name(), demonstrations=demonstrations()) == ()
 
 
-def test_lamp_is_switched_on_only_from_nearby() -> None:
-    environment, robot, lamp = $class_name(), ROBOT("robot"), LAMP("lamp")
-    start = State({robot: (0.0,), lamp: (3.0, 0.0)})
-    assert environment.simulate(start, SWITCH_ON(robot, lamp)) == start
-    near = environment.simulate(start, GO_TO(robot, lamp, parameters=(0.25,)))
-    assert near.get(robot, "x") == 3.25
-    assert ON.holds(environment.simulate(near, SWITCH_ON(robot, lamp)), (lamp,))
+$test_of_lamp
 
 
 def test_learned_model_solves_unseen_tasks() -> None:
@@ -294,14 +290,7 @@ from needful import (
     write_demonstrations,
 )
 
-from $module import (
-    GO_TO,
-    LAMP,
-    ON,
-    ROBOT,
-    SWITCH_ON,
-    $class_name,
-)
+$import_of_names
 
 # An observation maps the name of each object to its features.
 Observation = Mapping[str, Sequence[float]]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar
 
@@ -121,26 +122,36 @@ LearnerName: TypeAlias = Annotated[
     ),
 ]
 Demos: TypeAlias = Annotated[
-    int, typer.Option("--demos", min=1, help="Number of training tasks to demonstrate.")
+    int, typer.Option("--demos", metavar="N", min=1, help="Number of training tasks to demonstrate.")
 ]
-Tasks: TypeAlias = Annotated[int, typer.Option("--tasks", min=0, help="Number of unseen tasks to solve.")]
-Seed: TypeAlias = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
+Tasks: TypeAlias = Annotated[
+    int, typer.Option("--tasks", metavar="N", min=0, help="Number of unseen tasks to solve.")
+]
+Seed: TypeAlias = Annotated[
+    int, typer.Option("--seed", metavar="N", min=0, help="Seed of all random numbers.")
+]
 Timeout: TypeAlias = Annotated[float, seconds_option("--timeout", "Planning time per task, in seconds.")]
 LearningTimeout: TypeAlias = Annotated[
     float | None,
     seconds_option("--learning-timeout", "Time limit of learning, in seconds; no limit by default."),
 ]
 AbstractPlans: TypeAlias = Annotated[
-    int, typer.Option("--abstract-plans", min=1, help="Maximum number of abstract plans per task.")
+    int,
+    typer.Option("--abstract-plans", metavar="N", min=1, help="Maximum number of abstract plans per task."),
 ]
 SamplesPerStep: TypeAlias = Annotated[
     int,
-    typer.Option("--samples-per-step", min=1, help="Maximum number of parameters to try for each step."),
+    typer.Option(
+        "--samples-per-step", metavar="N", min=1, help="Maximum number of parameters to try for each step."
+    ),
 ]
 Horizon: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        "--horizon", min=1, help="Maximum number of low-level actions; by default the domain's horizon."
+        "--horizon",
+        metavar="N",
+        min=1,
+        help="Maximum number of low-level actions; by default the domain's horizon.",
     ),
 ]
 Recorded: TypeAlias = Annotated[
@@ -167,7 +178,7 @@ Formulas: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         "--formula",
-        metavar="'NAME: ARITHMETIC'",
+        metavar="FORMULA",
         help="An expression for --invent, such as 'gap: abs(a.x - b.x) - a.width'. Can be repeated.",
     ),
 ]
@@ -192,31 +203,20 @@ Execute: TypeAlias = Annotated[
     str,
     typer.Option(
         "--execute",
-        metavar=f"{OPEN_LOOP}|{CLOSED_LOOP}",
+        metavar="MODE",
         help="Execute the whole plan (open-loop), or observe after each controller (closed-loop).",
     ),
 ]
+_SHARE = partial(typer.Option, metavar="SHARE", min=0.0, max=1.0)
+_DEVIATION = "Standard deviation of {}, as a share of each {}."
 SkillFailures: TypeAlias = Annotated[
-    float,
-    typer.Option("--skill-failures", min=0.0, max=1.0, help="Probability that a controller fails."),
+    float, _SHARE("--skill-failures", help="Probability that a controller fails.")
 ]
 ObservationNoise: TypeAlias = Annotated[
-    float,
-    typer.Option(
-        "--observation-noise",
-        min=0.0,
-        max=1.0,
-        help="Standard deviation of observed features, as a share of each feature's range.",
-    ),
+    float, _SHARE("--observation-noise", help=_DEVIATION.format("observed features", "feature's range"))
 ]
 ParameterNoise: TypeAlias = Annotated[
-    float,
-    typer.Option(
-        "--parameter-noise",
-        min=0.0,
-        max=1.0,
-        help="Standard deviation of executed parameters, as a share of each parameter's bounds.",
-    ),
+    float, _SHARE("--parameter-noise", help=_DEVIATION.format("executed parameters", "parameter's bounds"))
 ]
 Force: TypeAlias = Annotated[
     bool, typer.Option("--force", help="Replace an earlier output of this command, and nothing else.")

@@ -17,10 +17,11 @@ from needful.core.failure_causes import explain_failure
 from needful.core.plans import PlanningResult
 from needful.core.tasks import Task
 from needful.envs.contract import Environment, Split
-from needful.envs.drawing.film import Filmable, as_gif, as_mp4, film_plan, import_ffmpeg
+from needful.envs.drawing.film import as_gif, as_mp4, film_plan, import_ffmpeg
 from needful.envs.drawing.pictures import draw_film_strip, make_captions
-from needful.evaluation.pipeline import planning_seed
+from needful.evaluation.evaluate import planning_seed
 from needful.planning.planners import DEFAULT_PLANNER
+from needful.reports.notebook import plan_page
 from needful.storage.outputs import GIF, MP4, PAGE, PNG, check_output_file, write_bytes
 
 KINDS = {"picture": PNG, "gif": GIF, "mp4": MP4, "page": PAGE}
@@ -44,16 +45,11 @@ class PlanDrawings:
         paths = {field.name: getattr(self, field.name) for field in fields(self)}
         return {option: path for option, path in paths.items() if path is not None}
 
-    def check(self, environment: Environment, force: bool) -> None:
+    def check(self, force: bool) -> None:
         """Raise if a requested drawing cannot be made or its file cannot be written.
 
         Call this before planning, so that the user does not wait for a plan that cannot be drawn.
         """
-        if self.page is not None and not isinstance(environment, Filmable):
-            raise typer.BadParameter(
-                f"{environment.name} has no 3D view (household domains have). Use --gif or --picture.",
-                param_hint="--page",
-            )
         if self.mp4 is not None:
             import_ffmpeg()
         for option, path in self.requested.items():
@@ -71,7 +67,7 @@ class PlanDrawings:
             "picture": lambda: _picture(environment, task, result),
             "gif": lambda: as_gif(film()),
             "mp4": lambda: as_mp4(film()),
-            "page": lambda: _page(environment, task, result),
+            "page": lambda: plan_page(result, environment, task).encode(),
         }
         drawn = [(path, makers[option]()) for option, path in self.requested.items()]
         for path, data in drawn:
@@ -83,11 +79,6 @@ def _picture(environment: Environment, task: Task, result: PlanningResult) -> by
     captions = make_captions(shown.steps, shown.expected_atoms(task.goal), shown.states)
     draws = () if result.failure is None else result.failure.draws
     return draw_film_strip(environment, shown.states, captions, task.goal, draws)
-
-
-def _page(environment: Environment, task: Task, result: PlanningResult) -> bytes:
-    assert isinstance(environment, Filmable)  # ensured by `PlanDrawings.check`
-    return environment.page(result, task.goal).encode()
 
 
 def _drawing(name: str, suffixes: Sequence[str], help_text: str) -> Any:
@@ -103,7 +94,7 @@ GifFile: TypeAlias = Annotated[
 Mp4File: TypeAlias = Annotated[Path | None, _drawing("--mp4", [".mp4"], "Film the plan in this MP4 file.")]
 PageFile: TypeAlias = Annotated[
     Path | None,
-    _drawing("--page", [".html", ".htm"], "Show the plan in 3D in this HTML file; for household domains."),
+    _drawing("--page", [".html", ".htm"], "Play the plan on this HTML page; in 3D for household domains."),
 ]
 
 
@@ -111,7 +102,7 @@ PageFile: TypeAlias = Annotated[
 def plan_task(
     model: options.ModelPath,
     domain: options.Domain,
-    task: Annotated[int, typer.Option("--task", min=0, help="Index of the test task.")] = 0,
+    task: Annotated[int, typer.Option("--task", metavar="N", min=0, help="Index of the test task.")] = 0,
     seed: options.Seed = 0,
     timeout: options.Timeout = 10.0,
     horizon: options.Horizon = None,
@@ -132,7 +123,7 @@ def plan_task(
     try:
         with chosen_environment(domain) as environment:
             solve = load_solver(model, environment, config).solve
-            drawings.check(environment, force)
+            drawings.check(force)
             chosen = environment.task(Split.TEST, task, seed)
             with console.progress_bars() as progress:
                 progress.stage("Planning")

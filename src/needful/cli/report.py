@@ -12,10 +12,11 @@ import typer
 from needful.cli import console
 from needful.cli.environments import chosen_environment
 from needful.cli.options import AsJson, Force, require_suffix
+from needful.core.objects import counted
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.reports.page.page import make_report
+from needful.reports.page.page import page_data, report_html
 from needful.reports.page.recorded_run import RecordedRun, read_run, run_of_job
 from needful.reports.page.task_films import FilmLimits
 from needful.storage.outputs import PAGE, check_output_file, write_text
@@ -66,9 +67,7 @@ def _read(folder: Path) -> list[RecordedRun]:
     results = read_results(folder)
     skipped = len(results.damaged) + sum(result.error is not None for result in results.results)
     if skipped:
-        console.print_stderr(
-            f"warning: {console.plural(skipped, 'job')} of {folder} failed or cannot be read."
-        )
+        console.print_stderr(f"warning: {counted(skipped, 'job')} of {folder} failed or cannot be read.")
     done = sorted((one for one in results.results if one.error is None), key=_job_order)
     return [run_of_job(result) for result in done]
 
@@ -92,10 +91,10 @@ def write_page(
     custom: Environment | None = None,
     limits: FilmLimits | None = None,
 ) -> None:
-    """Write an HTML page about runs to the file `out`; `limits` bounds the number of pictures.
+    """Write an HTML page about runs to the file `out`; warn if a domain cannot be drawn.
 
     `custom` is the user's environment, if any; it draws the states of runs in its domain. The states of all
-    other runs are drawn by the package's environments.
+    other runs are drawn by the package's environments. `limits` bounds the number of pictures.
     """
 
     def find(domain: str) -> Environment:
@@ -103,12 +102,15 @@ def write_page(
             return custom
         try:
             return make_environment(domain)
-        except UnknownNameError as error:
+        except UnknownNameError:
             raise InvalidInputError(
-                f"{error} If it is your environment, add --environment MODULE:CLASS."
+                f"The package has no domain {domain!r}. If it is yours, add --environment MODULE:CLASS."
             ) from None
 
-    write_text(out, make_report(runs, find, limits))
+    data = page_data(runs, find, limits)
+    for domain, reason in data["undrawn"].items():
+        console.print_stderr(f"warning: the page has no pictures of {domain}. {reason}")
+    write_text(out, report_html(data))
 
 
 def _custom_environment(reference: str, runs: Sequence[RecordedRun], stack: ExitStack) -> Environment:

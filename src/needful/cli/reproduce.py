@@ -81,16 +81,22 @@ Seeds: TypeAlias = Annotated[
     int | None,
     typer.Option(
         "--seeds",
+        metavar="N",
         min=1,
         help=f"Number of seeds, starting from 0; by default {PAPER_SEEDS}, for {KINDER} {KINDER_SEEDS}.",
     ),
 ]
 Demos: TypeAlias = Annotated[
     int | None,
-    typer.Option("--demos", min=1, help="Number of training tasks; by default 50, in houses 10."),
+    typer.Option(
+        "--demos", metavar="N", min=1, help="Number of training tasks; by default 50, in houses 10."
+    ),
 ]
 Tasks: TypeAlias = Annotated[
-    int | None, typer.Option("--tasks", min=1, help="Number of unseen tasks; by default 50, in houses 10.")
+    int | None,
+    typer.Option(
+        "--tasks", metavar="N", min=1, help="Number of unseen tasks; by default 50, in houses 10."
+    ),
 ]
 Timeout: TypeAlias = Annotated[
     float | None,
@@ -98,7 +104,12 @@ Timeout: TypeAlias = Annotated[
 ]
 Samples: TypeAlias = Annotated[
     int | None,
-    typer.Option("--samples-per-step", min=1, help="Maximum number of parameters per step; by default 10."),
+    typer.Option(
+        "--samples-per-step",
+        metavar="N",
+        min=1,
+        help="Maximum number of parameters per step; by default 10.",
+    ),
 ]
 Planner: TypeAlias = Annotated[
     str | None,
@@ -120,7 +131,12 @@ CpuTime: TypeAlias = Annotated[
     typer.Option("--cpu-time", help="Limit CPU time per task, which does not depend on other programs."),
 ]
 Older: TypeAlias = Annotated[
-    OlderResults, typer.Option("--older", help="What to do with results that other code has computed.")
+    OlderResults,
+    typer.Option(
+        "--older",
+        metavar="CHOICE",
+        help="What to do with results that other code has computed: refuse, keep or repeat.",
+    ),
 ]
 Check: TypeAlias = Annotated[
     bool,
@@ -132,7 +148,9 @@ Examples: TypeAlias = Annotated[
     bool,
     typer.Option("--examples", help="Only learn and write the operator examples of the paper's appendix."),
 ]
-Processes: TypeAlias = Annotated[int, typer.Option("--jobs", min=1, help="Number of worker processes.")]
+Processes: TypeAlias = Annotated[
+    int, typer.Option("--jobs", metavar="N", min=1, help="Number of worker processes.")
+]
 ExecutorOption: TypeAlias = Annotated[
     ExecutorName, typer.Option("--executor", help="Run jobs in local processes or on a Ray cluster.")
 ]

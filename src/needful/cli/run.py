@@ -14,17 +14,16 @@ from needful.cli import console, options
 from needful.cli.environments import chosen_environment, demonstrations_for
 from needful.cli.repeat import repeat_runs
 from needful.cli.report import write_page
-from needful.envs.contract import Environment
+from needful.core.objects import counted
 from needful.errors import UnknownNameError
 from needful.evaluation.execution import OPEN_LOOP
-from needful.evaluation.pipeline import Evaluation, RunConfig, RunResult, run
+from needful.evaluation.pipeline import RunConfig, RunResult, run
 from needful.evaluation.run_folder import RunFolder
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.paper.presets import PAPER, paper_preset
 from needful.planning.planners import DEFAULT_PLANNER
 from needful.reports.page.recorded_run import read_run
 from needful.reports.page.task_films import RUN_FILMS
-from needful.storage.outputs import write_bytes
 
 PAGE_FILE = "report.html"
 DEFAULT_DEMOS = 50
@@ -40,7 +39,10 @@ class SamplerSource(Enum):
 Demos: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        "--demos", min=1, help=f"Number of training tasks to demonstrate; by default {DEFAULT_DEMOS}."
+        "--demos",
+        metavar="N",
+        min=1,
+        help=f"Number of training tasks to demonstrate; by default {DEFAULT_DEMOS}.",
     ),
 ]
 Experiments: TypeAlias = Annotated[
@@ -145,15 +147,13 @@ def run_domain(
         recorded = None if demonstrations is None else demonstrations_for(environment, demonstrations)
         with RunFolder.replacing(path, force, console.given_command(context)) as folder:
             result = run(environment, config, folder, progress, recorded)
-            progress.stage("Drawing")
-            picture = draw_example(environment, result.evaluation, folder)
             progress.stage("Writing the report")
             write_page([read_run(folder.path)], folder.path / PAGE_FILE, environment, RUN_FILMS)
     _print_warnings(result)
     if as_json:
         console.print_json({**result.summary, "out": str(path)})
     else:
-        _describe(result, domain, path, picture, demonstrations)
+        _describe(result, domain, path, demonstrations)
     if result.learned is None:
         console.print_stderr(
             f"error: Learning exceeded its time limit of {config.learning_timeout:g} s. "
@@ -226,14 +226,12 @@ def _demo_count(demos: int | None, recorded: Path | None) -> int:
     return DEFAULT_DEMOS if demos is None else demos
 
 
-def _describe(
-    result: RunResult, domain: str, path: Path, picture: Path | None, recorded: Path | None
-) -> None:
+def _describe(result: RunResult, domain: str, path: Path, recorded: Path | None) -> None:
     count, seconds = result.summary["demos"], result.summary["seconds"]["collect"]
     if recorded is None:
-        console.print_result(f"Collected {console.plural(count, 'demonstration')} in {seconds:.2f} s.")
+        console.print_result(f"Collected {counted(count, 'demonstration')} in {seconds:.2f} s.")
     else:
-        console.print_result(f"Read {console.plural(count, 'demonstration')} from {recorded}.")
+        console.print_result(f"Read {counted(count, 'demonstration')} from {recorded}.")
     if result.learned is not None:
         console.print_result(result.learned.describe())
     console.print_result(console.describe_evaluation(result.summary))
@@ -243,8 +241,7 @@ def _describe(
         f"Results: {path}/ (summary.json, records.jsonl, {model}demos.jsonl.gz, plans.jsonl.gz)"
     )
     console.print_result(f"Report: {path / PAGE_FILE}")
-    if picture is not None:
-        console.print_result(f"Picture of a solved task: {path / picture}")
+    if result.learned is not None:
         console.print_result(f"To film a task: needful plan {path} {domain} --task 0 --gif film.gif")
 
 
@@ -256,25 +253,3 @@ def _new_folder(name: str) -> Path:
     name = name.replace("/", "-")
     names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
     return next(path for path in (Path("runs") / each for each in names) if not os.path.lexists(path))
-
-
-def draw_example(environment: Environment, evaluation: Evaluation, folder: RunFolder) -> Path | None:
-    """Draw the plan of the first solved task as a film strip: one picture of each state.
-
-    Returns the path of the image file, relative to the run folder. If no task was solved, returns None.
-    If drawing fails, prints a warning and returns None.
-    """
-    if evaluation.example is None:
-        return None
-    from needful.envs.drawing.pictures import draw_film_strip, make_captions
-
-    task, result = evaluation.example
-    path = folder.pictures / "solved_task.png"
-    captions = make_captions(result.steps, result.expected_atoms(task.goal), result.states)
-    try:
-        picture = draw_film_strip(environment, result.states, captions, task.goal)
-    except Exception as error:  # the environment's drawing code may raise anything
-        console.print_stderr(f"warning: no picture of a solved task: {type(error).__name__}: {error}")
-        return None
-    write_bytes(path, picture)
-    return path.relative_to(folder.path)

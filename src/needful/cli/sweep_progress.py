@@ -12,6 +12,7 @@ from rich.live import Live
 from rich.table import Column, Table
 
 from needful.cli import console
+from needful.core.objects import counted
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult, Results
 from needful.sweeps.sweep import RemainingTime
@@ -72,7 +73,7 @@ class SweepTable:
 
     def line(self) -> str:
         """Return the numbers of finished and failed jobs and the estimated time left, in one line."""
-        parts = [f"{self.done} of {len(self.jobs)} jobs done"]
+        parts = [f"{self.done} of {counted(len(self.jobs), 'job')} done"]
         if self.failed:
             parts.append(f"{len(self.failed)} failed")
         seconds = self._time.estimate([*self.waiting, *self.running], len(self.running))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,9 +17,10 @@ import typer
 
 from needful.cli import console
 from needful.envs.catalogue import make_environment
+from needful.envs.drawing.inline_page import fill_page
 from needful.errors import NeedfulError, OutputError, ResultsError
 from needful.reports.live_runs import LiveRun, LiveRuns
-from needful.reports.page.page import make_report, make_view
+from needful.reports.page.page import make_report, page_asset, player_script
 
 ADDRESS = "127.0.0.1"
 DEFAULT_PORT = 7340
@@ -33,6 +34,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+VIEW_SCRIPTS = ("charts.js", "view.js")
 PLAIN, HTML, JSON = "text/plain; charset=utf-8", "text/html; charset=utf-8", "application/json"
 
 
@@ -131,7 +133,7 @@ class ViewHandler(BaseHTTPRequestHandler):
 
     def _send_page(self) -> None:
         name = self.server.folder.resolve().name
-        text = make_view(name, self._rows(), MAX_REPORTED)
+        text = make_view(name, self._rows())
         self._send(HTTPStatus.OK, HTML, text.encode(errors="replace"))
 
     def _send_runs(self) -> None:
@@ -188,3 +190,14 @@ class ViewHandler(BaseHTTPRequestHandler):
         self.end_headers()
         if content:
             self.wfile.write(content)
+
+
+def make_view(folder: str, rows: Sequence[Mapping[str, object]]) -> str:
+    """Return the HTML page of `needful view`, which asks its server for the current runs.
+
+    `rows` are the runs at first.
+    """
+    data = {"runs": list(rows), "maxReported": MAX_REPORTED}
+    texts = {"title": f"{folder} · needful", "folder": folder}
+    script = player_script((), VIEW_SCRIPTS)
+    return fill_page(page_asset("view.html"), page_asset("page.css"), script, data, texts, connects=True)

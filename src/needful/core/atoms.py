@@ -126,6 +126,17 @@ class LiftedAtom:
         """Return the ground atom in which each variable is replaced by its object in `binding`."""
         return GroundAtom(self.predicate, tuple(map(binding.__getitem__, self.variables)))
 
+    def __invert__(self) -> NegatedAtom:
+        """Return the condition that this atom does not hold."""
+        return NegatedAtom(self)
+
+
+@dataclass(frozen=True, slots=True)
+class NegatedAtom:
+    """The condition that an atom does not hold, written `~atom`; see `oracle_operator`."""
+
+    atom: LiftedAtom
+
 
 @dataclass(frozen=True, slots=True)
 class GroundAtom:

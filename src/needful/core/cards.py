@@ -10,6 +10,8 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from needful.core.objects import counted
+
 if TYPE_CHECKING:
     from needful.core.operators import Operator
     from needful.core.plans import PlanningResult
@@ -97,11 +99,11 @@ def result_card(result: PlanningResult) -> str:
     return card(
         "Solved" if result.solved else f"Not solved: {result.outcome.value.replace('_', ' ')}",
         note(
-            f"{len(result.steps)} steps, {statistics.abstract_plans} abstract plans, "
-            f"{statistics.nodes_created} nodes, {statistics.samples} samples"
+            f"{counted(result.steps, 'step')}, {counted(statistics.abstract_plans, 'abstract plan')}, "
+            f"{counted(statistics.nodes_created, 'node')}, {counted(statistics.samples, 'sample')}"
         ),
         rows(steps),
-        note(f"and {hidden} more steps") if hidden > 0 else "",
+        note(f"and {counted(hidden, 'more step')}") if hidden > 0 else "",
         "" if cause is None else rows([("cause", cause.cause), ("what to do", cause.advice)]),
     )
 
@@ -110,10 +112,13 @@ def run_card(summary: Mapping[str, Any], operators: Sequence[Operator]) -> str:
     """Return the summary of a run (the content of summary.json) as a card, and its operators."""
     seconds = summary["seconds"]
     facts = [
-        ("learner", f"{summary['learner']}, {summary['demos']} demonstrations, seed {summary['seed']}"),
+        (
+            "learner",
+            f"{summary['learner']}, {counted(summary['demos'], 'demonstration')}, seed {summary['seed']}",
+        ),
         ("operators", f"{summary['operators']}, coverage {summary['coverage']:.0%}"),
-        ("solved", f"{summary['solved']} of {summary['tasks']} unseen tasks"),
-        ("planning", f"{1000 * seconds['planning_mean']:.0f} ms per task on average"),
+        ("solved", f"{summary['solved']} of {counted(summary['tasks'], 'unseen task')}"),
+        ("planning", f"{seconds_text(seconds['planning_mean'])} per task on average"),
     ]
     facts += [
         (f"failed: {name.replace('_', ' ')}", str(count))
@@ -122,3 +127,8 @@ def run_card(summary: Mapping[str, Any], operators: Sequence[Operator]) -> str:
     ]
     cards = operator_cards("Operators", operators) if operators else ""
     return f"{card(summary['domain'], rows(facts))}{cards}"
+
+
+def seconds_text(seconds: float) -> str:
+    """Return a duration in seconds with its unit: two digits of short ones, such as "0.0051 s"."""
+    return f"{seconds:.2g} s" if seconds < 1 else f"{seconds:.2f} s"

@@ -164,6 +164,7 @@ def short_repr(value: object, *parts: str) -> str:
     return text if len(text) <= MAX_REPR else f"{text[: MAX_REPR - 4]}...)"
 
 
-def counted(items: Collection[object], noun: str) -> str:
+def counted(items: Collection[object] | int, noun: str) -> str:
     """Return the number of items and the noun in singular or plural, such as "1 object" or "3 objects"."""
-    return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"
+    count = items if isinstance(items, int) else len(items)
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -153,3 +154,18 @@ class State:
 
 def _unknown_feature(obj: Object, feature: str) -> UnknownNameError:
     return UnknownNameError(f"feature of {obj.type.name}", feature, obj.type.features)
+
+
+def median_state(readings: Sequence[State]) -> State:
+    """Return the state with the median of each feature over several readings of the same objects."""
+    objects = readings[0].objects
+    for state in readings:
+        changed = sorted(set(objects) ^ set(state.objects))
+        if changed:
+            raise InvalidInputError(
+                f"Two readings of the same state have different objects: {changed[0]} is in only one of "
+                "them. A reading must contain all objects of the task; use the last known features of an "
+                "object that is not seen."
+            )
+    values = iter(np.median([state.vector(objects) for state in readings], axis=0).tolist())
+    return State({obj: list(itertools.islice(values, len(obj.type.features))) for obj in objects})

@@ -100,8 +100,8 @@ def _check_behaviour(
     check_oracle(env, states, seed, findings)
     for name, task in sampled.items():
         _check_drawing(env, name, task, findings)
-        if solve is not None:
-            check_solving(env, name, task, solve, seed, findings)
+    if solve is not None:
+        check_solving(env, sampled, solve, seed, findings)
 
 
 def _check_vocabulary(env: Environment, findings: Findings) -> None:
@@ -265,7 +265,7 @@ def _check_repeatability(env: Environment, steps: Sequence[_SimulatedStep], find
     for step in reversed(steps):
         state, action = step.state, step.action
         with findings.catch(str(action), action.controller.name, "Return a bool from `initiable`."):
-            check_type(action.initiable(state), bool)
+            check_type(action.initiable(state), bool, np.bool_)
         if "simulate" in findings.locations:
             continue  # `execute` cannot be compared with it
         with findings.catch(str(action), "execute", "Inherit `execute`, which clips and catches failures."):
@@ -341,9 +341,9 @@ def _check_predicate(predicate: Predicate, states: Sequence[State], findings: Fi
             values.append(predicate.holds(state, objects))
     if not all(map(_equal_features, states, before)):
         findings.add("modified the state passed in", location, "Only read from the state.")
-    invalid = [value for value in values if not isinstance(value, bool)]
+    invalid = [value for value in values if not isinstance(value, bool | np.bool_)]
     if invalid:
-        findings.add(f"returned {invalid[0]!r}", location, "Return True or False, not a numpy value.")
+        findings.add(f"returned {invalid[0]!r}", location, "Return True or False.")
     elif len(values) == len(groundings):
         with findings.catch("the second call", location, "Make the result depend on the arguments only."):
             repeated = [predicate.holds(state, objects) for state, objects in reversed(groundings)]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from needful.core.atoms import AbstractState, LiftedAtom, Predicate
+from needful.core.atoms import AbstractState, LiftedAtom, NegatedAtom, Predicate
 from needful.core.controllers import Controller, Execution, GroundController
 from needful.core.model import PlanningModel, Vocabulary
 from needful.core.objects import Variable
@@ -224,8 +224,7 @@ def oracle_operator(
     parameters: Sequence[Variable],
     call: tuple[Controller, Sequence[Variable]],
     *,
-    needs: Iterable[LiftedAtom] = (),
-    forbids: Iterable[LiftedAtom] = (),
+    needs: Iterable[LiftedAtom | NegatedAtom] = (),
     adds: Iterable[LiftedAtom] = (),
     deletes: Iterable[LiftedAtom] = (),
     forgets: Iterable[Predicate | DeletePattern] = (),
@@ -236,24 +235,24 @@ def oracle_operator(
         name: the name of the operator.
         parameters: the variables of the operator.
         call: the controller and the variables that are its arguments.
-        needs: the preconditions.
-        forbids: the negative preconditions, atoms that must not hold.
+        needs: the preconditions; `~atom` is a negative one, an atom that must not hold.
         adds: the add effects.
         deletes: the delete effects.
         forgets: the atoms that become unknown. A predicate stands for all its atoms. A delete pattern is
             an atom with wildcards, and stands for all atoms that match it.
     """
     controller, arguments = call
+    conditions = tuple(needs)
     return Operator(
         name,
         tuple(parameters),
-        preconditions=frozenset(needs),
+        preconditions=frozenset(one for one in conditions if isinstance(one, LiftedAtom)),
         add_effects=frozenset(adds),
         delete_effects=frozenset(deletes),
         delete_patterns=frozenset(map(_as_pattern, forgets)),
         controller=controller,
         controller_arguments=tuple(arguments),
-        negative_preconditions=frozenset(forbids),
+        negative_preconditions=frozenset(one.atom for one in conditions if isinstance(one, NegatedAtom)),
     )
 
 

@@ -6,7 +6,7 @@ import sysconfig
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from needful.errors import InvalidInputError
@@ -20,14 +20,21 @@ class Finding:
         problem: what was observed.
         location: the method, predicate, controller or operator at fault.
         remedy: how to fix the problem.
+        count: how often problems with this location and remedy were observed; `problem` is the first one.
     """
 
     problem: str
     location: str
     remedy: str
+    count: int = 1
 
     def __str__(self) -> str:
-        return f"{self.location}: {self.problem}. {self.remedy}"
+        return f"{self.location}: {self.described}. {self.remedy}"
+
+    @property
+    def described(self) -> str:
+        """The problem, and how often it was observed if this was more than once."""
+        return self.problem if self.count == 1 else f"{self.problem} ({self.count} such problems)"
 
 
 class CheckFailure(Exception):
@@ -35,7 +42,7 @@ class CheckFailure(Exception):
 
 
 class Findings:
-    """A list of findings; of several findings with the same location and remedy, only the first is kept.
+    """A list of findings; those with the same location and remedy are counted as one.
 
     Attributes:
         notes: observations that are no problems, without duplicates.
@@ -51,8 +58,11 @@ class Findings:
             self.notes.append(text)
 
     def add(self, problem: str, location: str, remedy: str) -> None:
-        """Add a finding, unless there is one with the same location and remedy."""
-        self._found.setdefault((location, remedy), Finding(problem, location, remedy))
+        """Add a finding, or count it if there is one with the same location and remedy."""
+        known = self._found.get((location, remedy))
+        self._found[location, remedy] = (
+            Finding(problem, location, remedy) if known is None else replace(known, count=known.count + 1)
+        )
 
     @contextmanager
     def catch(self, subject: str, location: str, remedy: str) -> Iterator[None]:
@@ -87,9 +97,9 @@ class Findings:
         return tuple(self._found.values())
 
 
-def check_type(value: object, expected: type) -> None:
-    """Raise `CheckFailure` unless `value` is an instance of the class `expected`."""
-    if not isinstance(value, expected):
+def check_type(value: object, expected: type, *others: type) -> None:
+    """Raise `CheckFailure` unless `value` is an instance of the class `expected`, or of one of `others`."""
+    if not isinstance(value, (expected, *others)):
         raise CheckFailure(f"got {value!r} instead of a {expected.__name__}")
 
 

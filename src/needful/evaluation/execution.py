@@ -61,13 +61,13 @@ class Trial:
         outcome: `SOLVED` if the goal holds in the true final state, else the reason for the failure.
         seconds: the time for planning and for decisions.
         execution: the entry `execution` of the record: the settings, the number of executed controllers,
-            and the number of replans.
+            and the number of replans. None if plans are only checked.
     """
 
     result: PlanningResult
     outcome: Outcome
     seconds: float
-    execution: dict[str, Any]
+    execution: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

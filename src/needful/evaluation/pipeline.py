@@ -1,29 +1,22 @@
-"""One run: environment → demonstrations → approach → solved tasks → summary.
-
-`evaluate` solves test tasks and checks the plans by executing them.
-"""
+"""One run: environment → demonstrations → approach → solved tasks → summary."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from needful.approaches.base import (
     Learned,
     LearningConfig,
     Progress,
     SilentProgress,
-    Solver,
     learning_summary,
 )
 from needful.approaches.catalogue import find_approach
 from needful.core.cards import run_card
-from needful.core.controllers import Execute, GroundController
+from needful.core.controllers import Execute
 from needful.core.demonstrations import Demonstration, Demonstrations
-from needful.core.model import Vocabulary
-from needful.core.plans import Outcome, PlanningResult
 from needful.core.tasks import Task
 from needful.demos.collect import (
     CollectedDemonstrations,
@@ -33,15 +26,20 @@ from needful.demos.collect import (
 )
 from needful.envs.contract import Environment, Split
 from needful.errors import DemonstrationError, InvalidInputError, LearningTimeoutError
+from needful.evaluation.evaluate import (
+    Evaluation,
+    Solve,
+    make_solve,
+    not_learned,
+    save_and_report,
+    solve_tasks,
+)
 from needful.evaluation.execution import ExecutionConfig, TaskExecution, execution_summary
 from needful.evaluation.records import (
     RunIdentity,
-    RunRecord,
     evaluation_summary,
-    make_record,
     run_identity,
     run_summary,
-    task_digest,
 )
 from needful.evaluation.run_description import settings_as_json
 from needful.evaluation.run_folder import RecordedProgress, RunFolder
@@ -49,12 +47,9 @@ from needful.evaluation.sources import unused_parts
 from needful.invention.invent import InventionConfig
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.planning.bilevel import PlanningConfig
-from needful.planning.budget import Clock
 from needful.policies.graph_policy import PolicyConfig
 from needful.sampler_learning.learn_samplers import SamplerConfig
-from needful.seeding import seed_for
 from needful.storage.demonstrations import demonstrations_digest
-from needful.storage.plans import record_plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,14 +167,6 @@ class RunConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
-    """The records of test tasks, and the first solved task with its plan (None if none was solved)."""
-
-    records: tuple[RunRecord, ...]
-    example: tuple[Task, PlanningResult] | None
-
-
-@dataclass(frozen=True, slots=True)
 class RunResult:
     """The result of a run; `summary` is the content of summary.json.
 
@@ -210,7 +197,6 @@ def run(
     """
     config, progress = (config or RunConfig()).for_environment(environment), progress or SilentProgress()
     digest = () if recorded is None else (demonstrations_digest(recorded),)
-    identity = config.identity(environment.name, *digest)
     if folder is not None:
         settings = {one.name: getattr(config, one.name) for one in fields(config)}
         demonstrations_from = {"demonstrations": digest[0]} if digest else {}
@@ -221,53 +207,60 @@ def run(
         collected = collect(environment, config, progress)
     else:
         collected = CollectedDemonstrations(tuple(recorded), ())
-    demonstrations, approach = collected.demonstrations, find_approach(config.learner)
-    replays = _replays(environment, demonstrations, approach.replay_count, config.seed, progress)
+    replay_count = find_approach(config.learner).replay_count
+    replays = _replays(environment, collected.demonstrations, replay_count, config.seed, progress)
     collect_seconds = time.monotonic() - start
     if folder is not None:
-        folder.save_demonstrations(environment.vocabulary, demonstrations)
-    learned, horizon, vocabulary = None, config.planning.horizon, environment.vocabulary
+        folder.save_demonstrations(environment.vocabulary, collected.demonstrations)
+    learned, learning = _learn(environment, collected.demonstrations, replays, config, progress)
     solve: Solve | TaskExecution = not_learned
-    try:
-        learned = approach.learn(
-            environment.vocabulary,
-            demonstrations,
-            config.learning(replays, environment.execute, progress, config.practice_tasks(environment)),
-        )
+    vocabulary, horizon = environment.vocabulary, config.planning.horizon
+    if learned is not None:
         solver = learned.solver(environment, config.planning, config.oracle_samplers)
         solve = make_solve(solver, environment, config.execution, horizon)
         vocabulary = solver.vocabulary
-        learning = learned.summary()
-    except LearningTimeoutError as error:
-        transitions = sum(map(len, demonstrations))
-        learning = learning_summary(transitions, operators=0, coverage=0.0, seconds=error.seconds)
-    if folder is not None and learned is not None:
-        if learned.practised:
-            folder.save_demonstrations(environment.vocabulary, (*demonstrations, *learned.practised))
-        learned.save(folder.model, domain=environment.name)
-    evaluation = solve_tasks(
-        solve,
-        environment,
-        config.tasks,
-        horizon,
-        identity,
-        folder,
-        progress,
-        vocabulary,
-        config.planning.clock,
-    )
-    settings = {"learner": config.learner, "seed": config.seed, "demos": len(demonstrations)}
-    if config.preset:
-        settings = {"learner": config.learner, "preset": config.preset, **settings}
+        if folder is not None:
+            _save_learned(learned, collected.demonstrations, environment, folder)
+    on_result = save_and_report(folder, vocabulary, progress, config.tasks)
+    identity, clock = config.identity(environment.name, *digest), config.planning.clock
+    evaluation = solve_tasks(solve, environment, config.tasks, horizon, identity, on_result, clock)
+    preset = {"preset": config.preset} if config.preset else {}
     summary = run_summary(
         environment.name,
-        settings | learning,
+        {"learner": config.learner, **preset, "seed": config.seed, "demos": len(collected.demonstrations)}
+        | learning,
         collect_seconds,
         evaluation_summary(evaluation.records) | execution_summary(config.execution, evaluation.records),
     )
     if folder is not None:
         folder.save_summary(summary)
     return RunResult(collected, learned, evaluation, summary)
+
+
+def _learn(
+    environment: Environment,
+    demonstrations: Demonstrations,
+    replays: Demonstrations,
+    config: RunConfig,
+    progress: Progress,
+) -> tuple[Learned | None, dict[str, Any]]:
+    """Return what is learned (None if time ran out) and the entries of summary.json about learning."""
+    practice = config.practice_tasks(environment)
+    learning = config.learning(replays, environment.execute, progress, practice)
+    try:
+        learned = find_approach(config.learner).learn(environment.vocabulary, demonstrations, learning)
+    except LearningTimeoutError as error:
+        transitions = sum(map(len, demonstrations))
+        return None, learning_summary(transitions, operators=0, coverage=0.0, seconds=error.seconds)
+    return learned, learned.summary()
+
+
+def _save_learned(
+    learned: Learned, demonstrations: Demonstrations, environment: Environment, folder: RunFolder
+) -> None:
+    if learned.practised:
+        folder.save_demonstrations(environment.vocabulary, (*demonstrations, *learned.practised))
+    learned.save(folder.model, domain=environment.name)
 
 
 def _replays(
@@ -301,108 +294,3 @@ def collect(
             f"{', '.join(reasons)}. Run `needful check-env` to find the cause."
         )
     return collected
-
-
-# A function that takes a task and a seed and solves the task, such as `approaches.base.Solver.solve`.
-Solve: TypeAlias = Callable[[Task, int], PlanningResult]
-
-
-def make_solve(
-    solver: Solver, environment: Environment, execution: ExecutionConfig, horizon: int | None
-) -> Solve | TaskExecution:
-    """Return the solver's `solve`, or an execution in simulated worlds if a setting is not default."""
-    return TaskExecution.of(solver, environment, execution, horizon) if execution else solver.solve
-
-
-def solve_tasks(
-    solve: Solve | TaskExecution,
-    environment: Environment,
-    count: int,
-    horizon: int | None,
-    identity: RunIdentity,
-    folder: RunFolder | None = None,
-    progress: Progress | None = None,
-    vocabulary: Vocabulary | None = None,
-    clock: Clock = time.monotonic,
-) -> Evaluation:
-    """Solve the first `count` test tasks that are sampled with `identity.seed`; return their evaluation.
-
-    If a folder is given, the record and the plan of each task are written there. `vocabulary` is that of
-    the plans, by default the environment's. `clock` measures the seconds of a task.
-    """
-    report = (progress or SilentProgress()).stage("Solving unseen tasks", count)
-    tasks = environment.tasks(Split.TEST, count, identity.seed)
-    records: list[RunRecord] = []
-    example = None
-    for one, result in evaluate(solve, environment, tasks, horizon, identity, clock):
-        records.append(one)
-        task = tasks[one.task]
-        if folder is not None:
-            plan = record_plan(one.task, task, result, one.outcome)
-            folder.add_plan(vocabulary or environment.vocabulary, plan)
-            folder.add_record(one)
-        if example is None and one.solved:
-            example = (task, result)
-        report(len(records))
-    return Evaluation(tuple(records), example)
-
-
-def evaluate(
-    solve: Solve | TaskExecution,
-    environment: Environment,
-    tasks: Sequence[Task],
-    horizon: int | None,
-    identity: RunIdentity,
-    clock: Clock = time.monotonic,
-) -> Iterator[tuple[RunRecord, PlanningResult]]:
-    """Solve each task and execute its plan; yield the record of the task and the planning result.
-
-    A plan that needs more than `horizon` low-level actions counts as failed. None stands for the
-    environment's horizon. A `TaskExecution` solves the tasks in simulated worlds and has its own horizon.
-    """
-    for index, task in enumerate(tasks):
-        start = clock()
-        seed = planning_seed(identity.seed, identity.domain, index)
-        if isinstance(solve, TaskExecution):
-            trial = solve.run(task, seed)
-            numbers = (trial.outcome, trial.seconds, len(task.objects), trial.execution)
-            yield make_record(identity, index, trial.result, *numbers, task_digest(task)), trial.result
-            continue
-        result = solve(task, seed)
-        seconds = clock() - start
-        outcome = result.outcome
-        if result.solved and not achieves_goal(environment, task, result.actions, horizon):
-            outcome = Outcome.GOAL_MISSED
-        size, digest = len(task.objects), task_digest(task)
-        yield make_record(identity, index, result, outcome, seconds, size, digest=digest), result
-
-
-def planning_seed(seed: int, domain: str, task: int) -> int:
-    """Return the seed for planning a test task, so that all commands plan this task with the same seed."""
-    return seed_for(seed, "plan", domain, task)
-
-
-def achieves_goal(
-    environment: Environment, task: Task, actions: Sequence[GroundController], horizon: int | None = None
-) -> bool:
-    """Return whether executing the actions from the task's initial state achieves the goal.
-
-    The goal must hold after at most `horizon` low-level actions. None stands for the environment's horizon.
-    The environment must confirm the plan (see `Environment.confirms`).
-    """
-    limit = environment.horizon if horizon is None else horizon
-    state, steps = task.initial_state, 0
-    for action in actions:
-        if task.achieved_in(state):
-            break
-        execution = environment.execute(state, action)
-        steps += execution.steps
-        if execution.steps == 0 or steps > limit:
-            return False
-        state = execution.state
-    return task.achieved_in(state) and environment.confirms(task, actions)
-
-
-def not_learned(task: Task, seed: int) -> PlanningResult:
-    """Return a failure for every task; used instead of a solver if learning ran out of time."""
-    return PlanningResult(Outcome.NOT_LEARNED)

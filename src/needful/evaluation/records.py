@@ -229,18 +229,17 @@ def task_digest(task: Task) -> str:
 
 def make_record(
     identity: RunIdentity,
-    task: int,
+    number: int,
     result: PlanningResult,
     outcome: Outcome,
     total: float,
-    objects: int = 0,
+    task: Task | None = None,
     execution: Mapping[str, Any] | None = None,
-    digest: str = "",
 ) -> RunRecord:
-    """Return the record of the test task number `task`, which took `total` seconds.
+    """Return the record of the test task with this number, which took `total` seconds.
 
     `outcome` is the outcome of planning, or GOAL_MISSED if executing the plan did not reach the goal.
-    `digest` is the task's `task_digest`.
+    Without the task itself, the record has neither its number of objects nor its digest.
     """
     statistics, failure = result.statistics, result.failure
     solved = outcome is Outcome.SOLVED
@@ -248,7 +247,7 @@ def make_record(
         domain=identity.domain,
         learner=identity.learner,
         seed=identity.seed,
-        task=task,
+        task=number,
         outcome=outcome.value,
         seconds={
             "grounding": statistics.seconds_grounding,
@@ -266,11 +265,11 @@ def make_record(
         missing=() if solved or failure is None else tuple(map(str, failure.missing)),
         versions=identity.versions,
         config_hash=identity.config_hash,
-        objects=objects,
+        objects=0 if task is None else len(task.objects),
         suspects=tuple(map(str, result.suspects)),
         execution=execution,
         preset=identity.preset,
-        task_digest=digest,
+        task_digest="" if task is None else task_digest(task),
     )
 
 

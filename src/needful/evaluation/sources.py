@@ -42,6 +42,8 @@ OPTIONAL_PARTS = {
     "adapters": ("envs/adapters/", "envs/kinder/", "envs/gym.py", "envs/gym_encoding.py"),
 }
 
+# The fields of nodes of `ast` that hold statements, or parts of a statement that hold statements.
+STATEMENT_LISTS = ("body", "orelse", "finalbody", "handlers", "cases")
 ADAPTERS = ("needful.envs.adapters", "needful.envs.kinder")
 
 
@@ -66,9 +68,15 @@ def sources_digest(package: Path = PACKAGE, unused: frozenset[str] = frozenset()
     files = {file.relative_to(package).as_posix(): file for file in package.rglob("*.py")}
     for name in sorted(files):
         if not name.startswith(left_out):
-            content = without_comments(files[name].read_text(encoding="utf-8")).encode()
+            content = _counted_content(files[name])
             digest.update(f"{name} {len(content)}\n".encode() + content)
     return digest.hexdigest()[:16]
+
+
+@cache
+def _counted_content(file: Path) -> bytes:
+    """Return what counts of a file; the digests of different runs share it."""
+    return without_comments(file.read_text(encoding="utf-8")).encode()
 
 
 def without_comments(source: str) -> str:
@@ -85,11 +93,16 @@ def without_comments(source: str) -> str:
     return "".join(f"{line}\n" for line in shown if not line.lstrip().startswith("#"))
 
 
-def _docstring_lines(tree: ast.Module) -> Iterator[tuple[int, int]]:
-    """Yield the numbers of the first and the last line of each docstring."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            value = first.value if isinstance(first, ast.Expr) else None
-            if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                yield value.lineno, value.end_lineno or value.lineno
+def _docstring_lines(node: ast.AST) -> Iterator[tuple[int, int]]:
+    """Yield the numbers of the first and the last line of each docstring in a module or a statement.
+
+    Expressions, which are most of a tree, have no docstrings and are not visited.
+    """
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        first = node.body[0] if node.body else None
+        value = first.value if isinstance(first, ast.Expr) else None
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            yield value.lineno, value.end_lineno or value.lineno
+    for name in STATEMENT_LISTS:
+        for statement in getattr(node, name, ()):
+            yield from _docstring_lines(statement)

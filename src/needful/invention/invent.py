@@ -12,15 +12,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+import numpy as np
+
 from needful.core.atoms import Predicate
 from needful.core.controllers import Execute
 from needful.core.deadline import NO_DEADLINE, Deadline
-from needful.core.definitions import AnyDefinition, Conjunction, Definition, defined_predicate
+from needful.core.definitions import AnyDefinition, Conjunction, defined_predicate
 from needful.core.demonstrations import Demonstration
 from needful.core.expressions import Expression, find_kind
 from needful.core.formulas import parse_formula
 from needful.core.model import Vocabulary
-from needful.core.objects import counted
 from needful.core.tasks import Task
 from needful.errors import DemonstrationError, InvalidInputError, UnknownNameError
 from needful.invention.abstracted import DemonstrationAbstractor
@@ -28,6 +29,7 @@ from needful.invention.experiments import Simulator
 from needful.invention.grammar import enumerate_expressions
 from needful.invention.proposals import Proposal
 from needful.invention.repair import repair
+from needful.invention.result import MAX_EXAMPLES, Examples, InventedPredicate, Invention
 from needful.invention.search import Scored, Scorer, UsesByName, climb, first_steps, prune
 from needful.planning.planners import make_planner
 
@@ -40,7 +42,7 @@ KEEP_ALL = ("all",)
 
 @dataclass(frozen=True, slots=True)
 class InventionConfig:
-    """The limits of predicate invention. They count nodes, rounds and tasks, never seconds.
+    """The settings of predicate invention. Limits count nodes, rounds and tasks, never seconds.
 
     Attributes:
         keep: the names of predicates that are used besides those of goals. All others are withheld. The
@@ -52,6 +54,7 @@ class InventionConfig:
         practice_tasks: the number of training tasks for experiments in the simulator; 0 for none.
         repair_rounds: the maximum number of changes after experiments.
         repair_candidates: the number of further predicates that each of these rounds tries.
+        seed: the seed of the experiments. A run sets it to its own seed.
     """
 
     keep: tuple[str, ...] = ()
@@ -62,6 +65,7 @@ class InventionConfig:
     practice_tasks: int = 20
     repair_rounds: int = 6
     repair_candidates: int = 12
+    seed: int = 0
 
     def __post_init__(self) -> None:
         for text in self.formulas:
@@ -71,94 +75,12 @@ class InventionConfig:
                 raise InvalidInputError(f"{name} must be at least 1, got {getattr(self, name)}.")
 
 
-@dataclass(frozen=True, slots=True)
-class InventedPredicate:
-    """An invented predicate and the reason for it.
-
-    Attributes:
-        predicate: the predicate; `predicate.definition` is its definition.
-        controller: the name of the controller that plans used where it is not possible.
-        excluded: the number of these false steps that the predicate excluded when it was added.
-        in_simulator: whether the false steps failed in the simulator. Otherwise, they are steps of plans
-            that are shorter than demonstrations.
-        alternatives: other definitions that hold in the same demonstrated states. The demonstrations do
-            not show which definition is the right one.
-    """
-
-    predicate: Predicate
-    controller: str
-    excluded: int
-    in_simulator: bool
-    alternatives: tuple[Definition, ...] = ()
-
-    @property
-    def reason(self) -> str:
-        """Why the predicate was invented, in words."""
-        uses = counted(range(self.excluded), "use")
-        where = "that failed in the simulator" if self.in_simulator else "in plans that are too short"
-        return f"it excludes {uses} of {self.controller} {where}"
-
-    def __str__(self) -> str:
-        definition = self.predicate.definition
-        assert definition is not None
-        return f"{self.predicate}: {definition.sentence}; invented because {self.reason}"
-
-
-@dataclass(frozen=True, slots=True)
-class Invention:
-    """A vocabulary with invented predicates.
-
-    Attributes:
-        vocabulary: the types, the given predicates that were not withheld, the invented ones, and the
-            controllers.
-        demonstrations: the demonstrations with the atoms of this vocabulary.
-        predicates: the invented predicates, with reasons.
-        costs: the cost of plans without invented predicates, then after each round of the search. 0 means
-            that plans agree with the demonstrations.
-        solved: how many of the practice tasks the first plan solved, before and after each change that
-            followed experiments. Empty without a simulator.
-        practice_tasks: the number of practice tasks.
-        tried: the number of vocabularies that were tried.
-    """
-
-    vocabulary: Vocabulary
-    demonstrations: tuple[Demonstration, ...]
-    predicates: tuple[InventedPredicate, ...]
-    costs: tuple[float, ...]
-    solved: tuple[int, ...]
-    practice_tasks: int
-    tried: int
-
-    def lines(self) -> list[str]:
-        """Return the report as lines of text."""
-        found = [
-            f"Invented {counted(self.predicates, 'predicate')} in {self.tried} tries. "
-            f"Cost of plans: {' → '.join(f'{cost:g}' for cost in self.costs)}."
-        ]
-        if self.solved:
-            found.append(
-                f"First plans that work in the simulator: {' → '.join(map(str, self.solved))} "
-                f"of {self.practice_tasks}."
-            )
-        for one in self.predicates:
-            found.append(f"  {one}")
-            found += [f"    or: {other.sentence}" for other in one.alternatives]
-        solved_all = bool(self.solved) and self.solved[-1] == self.practice_tasks
-        if self.costs[-1] > 0 and not solved_all:
-            found.append(
-                "No further predicate of the grammar separates false steps from true ones, but plans still "
-                "differ from demonstrations. An expression may be missing in the grammar."
-            )
-        return found
-
-
 def invent_predicates(
     vocabulary: Vocabulary,
     demonstrations: Iterable[Demonstration],
     execute: Execute | None = None,
     tasks: Sequence[Task] = (),
     config: InventionConfig | None = None,
-    seed: int = 0,
     deadline: Deadline = NO_DEADLINE,
     on_progress: Callable[[int], None] = lambda tried: None,
 ) -> Invention:
@@ -169,8 +91,7 @@ def invent_predicates(
         demonstrations: they must have states.
         execute: executes an action in the simulator; None for no experiments.
         tasks: training tasks for experiments; they need no demonstrations.
-        config: the limits; none of them depends on the speed of the machine.
-        seed: the seed of the experiments.
+        config: the settings; none of them depends on the speed of the machine.
         deadline: if it passes, `LearningTimeoutError` is raised. Otherwise it has no effect.
         on_progress: is called with the number of vocabularies that were tried so far.
     """
@@ -188,7 +109,7 @@ def invent_predicates(
         reasons = {one.definition.without_bound: (one, False) for one in found.accepted}
         costs = found.costs
     else:
-        simulator = Simulator(execute, tasks, planner, config.max_nodes, seed, deadline)
+        simulator = Simulator(execute, tasks, planner, config.max_nodes, config.seed, deadline)
         predicates, reasons, costs, solved = _with_experiments(
             scorer, expressions, simulator, given, config
         )
@@ -312,7 +233,18 @@ def _invented(definition: AnyDefinition, name: str, reasons: Reasons) -> Invente
         len(proposal.which),
         in_simulator,
         proposal.alternatives if definition == proposal.definition else (),
+        tuple(
+            Examples(part, *(_spread_out(values) for values in one.values))
+            for (part, _), (one, _) in zip(definition.parts, found, strict=True)
+        ),
     )
+
+
+def _spread_out(values: np.ndarray) -> tuple[float, ...]:
+    """Return the finite values in order, with four digits; if there are too many, some at equal steps."""
+    ordered = np.sort(values[np.isfinite(values)])
+    chosen = np.linspace(0, len(ordered) - 1, min(len(ordered), MAX_EXAMPLES)).round().astype(int)
+    return tuple(float(f"{value:.4g}") for value in ordered[chosen])
 
 
 def readable_names(definitions: Sequence[AnyDefinition], taken: Iterable[str] = ()) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -27,6 +27,8 @@ PREDICATE_COMPLEXITY = 2
 # as a share of the distance to the nearest false value.
 SLACK = 0.1
 MIN_SPREAD = 0.01
+# The share of uses that counts as most of them.
+MOST = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class Proposal:
             the values of all uses.
         evidence: how surprising it is, in bits, that the definition separates the uses.
         alternatives: other definitions that hold in the same demonstrated states.
+        values: the values of the expression in the true uses, and in the false ones.
     """
 
     definition: Definition
@@ -64,6 +67,9 @@ class Proposal:
     margin: float
     evidence: float = 0.0
     alternatives: tuple[Definition, ...] = ()
+    values: tuple[np.ndarray, np.ndarray] = field(
+        default=(np.zeros(0), np.zeros(0)), compare=False, repr=False
+    )
 
     @property
     def complexity(self) -> int:
@@ -77,40 +83,77 @@ class Proposal:
 
 
 def propose(
-    expressions: Sequence[Expression], operator: Operator, true: Sequence[Use], false: Sequence[Use]
+    expressions: Sequence[Expression],
+    operator: Operator,
+    true: UseFeatures,
+    false: UseFeatures,
+    others: Sequence[tuple[Operator, UseFeatures]] = (),
 ) -> Iterator[Proposal]:
-    """Yield the definitions that hold in all true uses of an operator and exclude some false ones."""
-    if not true or not false:
+    """Yield the definitions that hold in all true uses of an operator and exclude some false ones.
+
+    `others` are operators with true uses, which can loosen a bound a little (`shared_limit`).
+    """
+    if not true.uses or not false.uses:
         return
-    weights = np.array([use.weight for use in false])
-    tables = UseFeatures(true), UseFeatures(false)
+    weights = np.array([use.weight for use in false.uses])
     for expression in expressions:
-        for arguments in _bindings(expression, operator):
-            positive, negative = (table.values(expression, arguments) for table in tables)
+        for arguments in bindings(expression, operator):
+            positive, negative = (uses.values(expression, arguments) for uses in (true, false))
             if np.isnan(positive).any() or np.isnan(negative).any():
                 continue
             for compare, sign in (("<=", 1.0), (">", -1.0)):
-                limit = np.max(sign * positive)
+                limit = float(np.max(sign * positive))
                 outside = sign * negative > limit
                 if not outside.any():
                     continue
+                ceiling = float(np.quantile((sign * negative)[outside], 1 - MOST, method="lower"))
+                limit = shared_limit(expression, sign, limit, ceiling, others)
+                outside = sign * negative > limit
                 nearest = np.min((sign * negative)[outside])
                 if not np.isfinite(limit) or not np.isfinite(nearest):
                     continue
-                values = np.concatenate([positive, negative])
-                spread = np.ptp(values[np.isfinite(values)])
-                bound = sign * fit_bound(sign * positive, float(nearest)) + 0.0  # no negative zero
-                margin = float((nearest - limit) / spread)
+                margin = float((nearest - limit) / spread_of(np.concatenate([positive, negative])))
+                which = tuple(np.flatnonzero(outside).tolist())
+                signed = np.append(sign * positive, limit)
+                bound = sign * fit_bound(signed, float(nearest)) + 0.0  # no negative zero
                 yield Proposal(
                     Definition(expression, compare, float(bound)),
                     operator.controller.name,
                     operator.name,
                     arguments,
                     float(weights[outside].sum()),
-                    tuple(np.flatnonzero(outside).tolist()),
+                    which,
                     margin,
-                    evidence_of(len(true), len(false), int(outside.sum()), margin, expression.complexity),
+                    evidence_of(len(positive), len(negative), len(which), margin, expression.complexity),
+                    values=(positive, negative),
                 )
+
+
+def shared_limit(
+    expression: Expression,
+    sign: float,
+    limit: float,
+    ceiling: float,
+    others: Sequence[tuple[Operator, UseFeatures]],
+) -> float:
+    """Return a limit that may be greater than `limit`, to include the true uses of other operators.
+
+    Operators often share a condition. If a bound includes most of the true uses of an operator, but not
+    all, the operator does not get the condition. The new limit includes all of them if it is below
+    `ceiling`. Values are multiplied by `sign`.
+    """
+    found = limit
+    for operator, uses in others:
+        for arguments in bindings(expression, operator) if uses.uses else ():
+            values = sign * uses.values(expression, arguments)
+            if limit < np.max(values) < ceiling and np.mean(values <= limit) >= MOST:
+                found = max(found, float(np.max(values)))
+    return found
+
+
+def spread_of(values: np.ndarray) -> float:
+    """Return the difference between the greatest and the least finite value."""
+    return float(np.ptp(values[np.isfinite(values)]))
 
 
 def evidence_of(true: int, false: int, excluded: int, margin: float, complexity: int) -> float:
@@ -131,7 +174,7 @@ def fit_bound(true: np.ndarray, nearest: float) -> float:
     strict only rejects some samples, but one that is too loose lets plans fail. If they are all about
     equal, they do not show how close it should be, so the bound is halfway.
     """
-    limit, spread = float(np.max(true)), float(np.ptp(true[np.isfinite(true)]))
+    limit, spread = float(np.max(true)), spread_of(true)
     gap = nearest - limit
     if spread >= MIN_SPREAD * gap:
         gap = min(gap, 2 * SLACK * spread)
@@ -153,12 +196,22 @@ class UseFeatures:
     """The features of the objects of several uses, one row per use."""
 
     def __init__(self, uses: Sequence[Use]) -> None:
-        self._uses = uses
+        self.uses = uses
         self._columns: dict[tuple[int, Type], np.ndarray] = {}
-        self._all: dict[Type, list[tuple[Sequence[Object], np.ndarray]]] = {}
+        self._values: dict[tuple[Expression, tuple[int, ...]], np.ndarray] = {}
+        self._all: dict[Type, list[tuple[list[int], np.ndarray, np.ndarray]]] = {}
+        objects = dict.fromkeys(obj for use in uses for obj in use.state)
+        self._numbers = {obj: number for number, obj in enumerate(objects)}
+        self._bound = np.array([[self._numbers[obj] for obj in use.objects] for use in uses])
 
     def values(self, expression: Expression, arguments: tuple[int, ...]) -> np.ndarray:
         """Return the value of an expression in each use; its arguments are the given parameters."""
+        key = expression, arguments
+        if key not in self._values:
+            self._values[key] = self._compute(expression, arguments)
+        return self._values[key]
+
+    def _compute(self, expression: Expression, arguments: tuple[int, ...]) -> np.ndarray:
         kind = find_kind(expression.kind)
         if expression.quantifier is None:
             columns = [
@@ -171,39 +224,52 @@ class UseFeatures:
         last = expression.types[-1]
         chosen = [last.features.index(name) for name in expression.features[-1]]
         reduce, empty = (np.min, np.inf) if expression.quantifier == "min" else (np.max, -np.inf)
-        values = np.empty(len(self._uses))
         given = [
             self._parameter(parameter, t)[:, None, [t.features.index(name) for name in names]]
             for parameter, t, names in zip(
                 arguments, expression.arguments, expression.features, strict=False
             )
         ]
-        for row, (objects, features) in enumerate(self._objects(last)):
-            found = kind.formula(*(column[row] for column in given), features[:, chosen])
-            own = [self._uses[row].objects[argument] for argument in arguments]
-            other = np.array([obj not in own for obj in objects], dtype=bool)
-            values[row] = reduce(found[other], initial=empty)
+        values = np.empty(len(self.uses))
+        for rows, objects, features in self._groups(last):
+            found = kind.formula(*(column[rows] for column in given), features[:, :, chosen])
+            own = np.zeros(objects.shape, dtype=bool)
+            for argument in arguments:
+                own |= objects == self._bound[rows, argument, None]
+            values[rows] = reduce(np.where(own, empty, found), axis=1, initial=empty)
         return values
 
     def _parameter(self, index: int, kind: Type) -> np.ndarray:
         if (index, kind) not in self._columns:
             rows = []
-            for use in self._uses:
+            for use in self.uses:
                 obj = use.objects[index]
                 vector = use.state[obj]
                 rows.append([vector[obj.type.features.index(name)] for name in kind.features])
             self._columns[index, kind] = np.array(rows)
         return self._columns[index, kind]
 
-    def _objects(self, kind: Type) -> list[tuple[Sequence[Object], np.ndarray]]:
+    def _groups(self, kind: Type) -> list[tuple[list[int], np.ndarray, np.ndarray]]:
+        """Return the objects of a type in all uses: rows, numbers of objects, and features.
+
+        Uses with the same number of objects are in the same group.
+        """
         if kind not in self._all:
+            rows: dict[int, list[int]] = {}
+            for row, use in enumerate(self.uses):
+                rows.setdefault(len(use.state.of_type(kind)), []).append(row)
             self._all[kind] = [
-                (use.state.of_type(kind), feature_array([use.state], kind)[0]) for use in self._uses
+                (
+                    group,
+                    np.array([[self._numbers[o] for o in self.uses[r].state.of_type(kind)] for r in group]),
+                    np.array([feature_array([self.uses[row].state], kind)[0] for row in group]),
+                )
+                for group in rows.values()
             ]
         return self._all[kind]
 
 
-def _bindings(expression: Expression, operator: Operator) -> Iterator[tuple[int, ...]]:
+def bindings(expression: Expression, operator: Operator) -> Iterator[tuple[int, ...]]:
     """Yield the ways to choose distinct parameters of an operator as the arguments of an expression."""
     fitting = [
         [i for i, p in enumerate(operator.parameters) if p.type.is_subtype_of(kind)]

@@ -16,7 +16,7 @@ from needful.core.definitions import Definition
 from needful.core.expressions import Expression
 from needful.core.operators import Operator
 from needful.invention.experiments import Simulator, Trials
-from needful.invention.proposals import Proposal, Use, propose
+from needful.invention.proposals import Proposal, Use, UseFeatures, propose
 from needful.invention.revise import Uses, add_proposal, refit, without_part
 from needful.invention.search import Scored, Scorer, true_uses
 
@@ -57,7 +57,7 @@ class Experience:
             for some, found in zip(known, (trials.true, trials.false), strict=True):
                 some.update(dict.fromkeys(found.get(operator.name, ())))
 
-    def of(self, operator: Operator) -> Uses:
+    def of(self, operator: Operator) -> tuple[Sequence[Use], Sequence[Use]]:
         """Return the true uses of an operator, and the false ones that its preconditions do not exclude."""
         true, false = self.uses.get(_identity(operator), ({}, {}))
         return tuple(true), tuple(use for use in false if _applicable(operator, use))
@@ -171,8 +171,9 @@ def _changes(
     for one in scored.data:
         true, false = experience.of(one.operator)
         shown = true_uses(one, range(len(demonstrations)), demonstrations)
-        uses[one.operator.name] = (*shown, *true), false
+        uses[one.operator.name] = UseFeatures((*shown, *true)), UseFeatures(false)
     operators = [one.operator for one in scored.data]
+    known = [(one, uses[one.name][0]) for one in operators]
     by_name = {one.name: one for one in operators}
     moved = tuple(refit(one, operators, uses) for one in scored.predicates)
     proposals: list[Proposal] = []
@@ -181,7 +182,9 @@ def _changes(
     for operator in operators:
         scorer.deadline.check()
         found = [
-            one for one in propose(expressions, operator, *uses[operator.name]) if one.evidence > threshold
+            one
+            for one in propose(expressions, operator, *uses[operator.name], known)
+            if one.evidence > threshold
         ]
         found.sort(key=_by_evidence)
         proposals += _clearest(found)

@@ -7,20 +7,30 @@ operator. So a proposal can be combined with a predicate that the operator needs
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
-from needful.core.atoms import LiftedAtom, Predicate
+from needful.core.atoms import Predicate
 from needful.core.definitions import AnyDefinition, Conjunction, Definition, defined_predicate
 from needful.core.objects import Type
 from needful.core.operators import Operator
-from needful.invention.proposals import SLACK, Proposal, Use, UseFeatures, evidence_of, fit_bound
+from needful.invention.proposals import (
+    MOST,
+    SLACK,
+    Proposal,
+    UseFeatures,
+    evidence_of,
+    fit_bound,
+    shared_limit,
+    spread_of,
+)
 from needful.invention.search import Scorer
 
 # The true and the false uses of an operator.
-Uses: TypeAlias = tuple[Sequence[Use], Sequence[Use]]
+Uses: TypeAlias = tuple[UseFeatures, UseFeatures]
 Part: TypeAlias = tuple[Definition, tuple[int, ...]]
 
 
@@ -44,29 +54,49 @@ def add_proposal(
         return tuple(_replaced(one, {same[0]: new}) for one in predicates)
     if operator is not None and len(new.arguments) > 1 and scorer.abstractor.changes(new):
         partners = [
-            atom
-            for atom in sorted(operator.preconditions)
-            if atom.predicate in predicates
-            and _positions(atom, operator) == set(proposal.variables)
-            and scorer.abstractor.changes(_definition(atom.predicate))
+            (one, arguments)
+            for one, arguments in _needed(predicates, operator, proposal.variables)
+            if scorer.abstractor.changes(_definition(one))
         ]
-        merged = _conjunction(partners, proposal, operator) if partners else None
+        merged = _conjunction(partners, proposal) if partners else None
         if merged is not None:
-            old = {atom.predicate for atom in partners}
+            old = {one for one, _ in partners}
             return (*(one for one in predicates if one not in old), defined_predicate(merged))
     added = defined_predicate(new)
     return tuple(predicates) if added in predicates else (*predicates, added)
 
 
+def _needed(
+    predicates: Sequence[Predicate], operator: Operator, variables: tuple[int, ...]
+) -> Iterator[tuple[Predicate, tuple[int, ...]]]:
+    """Yield the predicates that an operator needs for some of its parameters, and the parameters' order.
+
+    Bounds may have moved since the operator was learned, and parts may have been added to a predicate.
+    """
+    needed = {
+        (part.without_bound, tuple(operator.parameters.index(atom.variables[p]) for p in positions))
+        for atom in operator.preconditions
+        if atom.predicate.definition is not None
+        for part, positions in atom.predicate.definition.parts
+    }
+    for one in predicates:
+        for arguments in itertools.permutations(sorted(variables)):
+            if len(arguments) == len(one.types) and any(
+                (part.without_bound, tuple(arguments[p] for p in positions)) in needed
+                for part, positions in _definition(one).parts
+            ):
+                yield one, arguments
+
+
 def _conjunction(
-    partners: Sequence[LiftedAtom], proposal: Proposal, operator: Operator
+    partners: Sequence[tuple[Predicate, tuple[int, ...]]], proposal: Proposal
 ) -> Conjunction | None:
-    """Return the conjunction of a proposal and preconditions; None if their arguments have other types."""
-    order = sorted(set(proposal.variables))
+    """Return the conjunction of a proposal and predicates; None if their arguments have other types."""
+    order = sorted(proposal.variables)
     parts: list[Part] = []
-    for atom in partners:
-        places = [order.index(operator.parameters.index(variable)) for variable in atom.variables]
-        for part, positions in _definition(atom.predicate).parts:
+    for one, arguments in partners:
+        places = [order.index(argument) for argument in arguments]
+        for part, positions in _definition(one).parts:
             parts.append((part, tuple(places[position] for position in positions)))
     parts.append((proposal.definition, tuple(order.index(one) for one in proposal.variables)))
     types: dict[int, Type] = {}
@@ -100,14 +130,23 @@ def refit(predicate: Predicate, operators: Sequence[Operator], uses: Mapping[str
         for atom in sorted(operator.preconditions)
         if atom.predicate == predicate
     ]
+    known = [(operator, uses[operator.name][0]) for operator in operators]
     moved = {}
     for part, positions in _definition(predicate).parts:
         values: tuple[list[float], list[float]] = ([], [])
         for operator, atom in needing:
             arguments = tuple(operator.parameters.index(atom.variables[p]) for p in positions)
             for found, some in zip(values, uses[operator.name], strict=True):
-                if some:
-                    found.extend(UseFeatures(some).values(part.expression, arguments).tolist())
+                if some.uses:
+                    found.extend(some.values(part.expression, arguments).tolist())
+        if values[0]:
+            sign = 1.0 if part.compare == "<=" else -1.0
+            signed = sign * np.array(values[0])
+            limit = max(sign * part.bound, float(signed.max()))
+            ceiling = 2 * limit - float(np.quantile(signed, MOST))
+            shared = shared_limit(part.expression, sign, limit, ceiling, known)
+            if shared > limit:
+                values[0].append(sign * shared)
         moved[part] = _moved(part, *values)
     return _replaced(predicate, moved)
 
@@ -125,7 +164,7 @@ def _moved(definition: Definition, true: Sequence[float], false: Sequence[float]
     limit = float(signed.max())
     beyond = [sign * value for value in false if sign * value > limit]
     bound = sign * definition.bound
-    spread = float(np.ptp(signed[np.isfinite(signed)]))
+    spread = spread_of(signed)
     if beyond and limit > bound:
         bound = fit_bound(signed, min(beyond))
     elif beyond and min(beyond) <= bound:
@@ -151,7 +190,3 @@ def _replaced(predicate: Predicate, changes: Mapping[Definition, Definition]) ->
 def _definition(predicate: Predicate) -> AnyDefinition:
     assert predicate.definition is not None
     return predicate.definition
-
-
-def _positions(atom: LiftedAtom, operator: Operator) -> set[int]:
-    return {operator.parameters.index(variable) for variable in atom.variables}

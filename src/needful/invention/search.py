@@ -20,7 +20,7 @@ from needful.core.operators import OperatorData
 from needful.errors import LearningTimeoutError
 from needful.invention.abstracted import DemonstrationAbstractor
 from needful.invention.objective import Suffix, plan_suffixes
-from needful.invention.proposals import Proposal, Use, propose
+from needful.invention.proposals import Proposal, Use, UseFeatures, propose
 from needful.operator_learning.learn_operators import AS_IN_PAPER, learn_operators
 from needful.planning.interfaces import Planner
 
@@ -160,18 +160,18 @@ def _best_addition(
     value, and the search ends at the first proposal whose bound is not higher than the best value.
     """
     chosen: tuple[Proposal, Scored] | None = None
-    best_value = 0.0
+    best_value = MIN_GAIN
     for proposal in _ranked_proposals(current, scorer, expressions, limit, blame):
-        if proposal.value <= best_value:
+        if proposal.value < best_value:
             break
         if proposal.excluded < least_excluded:
             continue
-        needed = max(MIN_GAIN, best_value) * proposal.complexity
+        needed = best_value * proposal.complexity
         predicate = defined_predicate(proposal.definition)
         tried = scorer.score((*current.predicates, predicate), current.cost - needed)
         gain = current.cost - tried.cost
         value = min(gain, proposal.excluded) / proposal.complexity
-        if gain >= needed and value > best_value:
+        if value > best_value or (value == best_value and chosen is None):
             best_value, chosen = value, (proposal, tried)
     return chosen
 
@@ -229,17 +229,19 @@ def _ranked_proposals(
     its alternatives.
     """
     true, false = blame(scored)
-    found: list[Proposal] = []
+    known = []
     for one in scored.data:
-        scorer.deadline.check()
-        name = one.operator.name
         shown = true_uses(one, scorer.training, scorer.abstractor.demonstrations)
-        found += propose(expressions, one.operator, (*shown, *true.get(name, ())), false.get(name, ()))
+        known.append((one.operator, UseFeatures((*shown, *true.get(one.operator.name, ())))))
+    found: list[Proposal] = []
+    for operator, features in known:
+        scorer.deadline.check()
+        found += propose(expressions, operator, features, UseFeatures(false.get(operator.name, ())), known)
     found.sort(key=lambda proposal: (-proposal.value, proposal.complexity, proposal.definition))
     chosen: dict[tuple[bytes, ...], Proposal | None] = {
         _extension_key(scorer, one.definition): None for one in scored.predicates if one.definition
     }
-    known = len(chosen)
+    old = len(chosen)
     for proposal in found:
         key = _extension_key(scorer, proposal.definition)
         first = chosen.setdefault(key, proposal)
@@ -247,7 +249,7 @@ def _ranked_proposals(
             if len(first.alternatives) < MAX_ALTERNATIVES:
                 others = (*first.alternatives, proposal.definition)
                 chosen[key] = replace(first, alternatives=others)
-        elif len(chosen) - known == limit:
+        elif len(chosen) - old == limit:
             break
     return [one for one in chosen.values() if one is not None]
 

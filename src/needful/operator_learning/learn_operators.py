@@ -32,8 +32,9 @@ from needful.operator_learning.negative_preconditions import (
     negative_preconditions,
     positive_preconditions_only,
 )
-from needful.operator_learning.noise import Repairs, find_outliers, ignoring_pays, repair_noise
+from needful.operator_learning.noise import Repairs, repair_noise
 from needful.operator_learning.objective import Hypothesis
+from needful.operator_learning.outliers import find_outliers, ignoring_pays
 from needful.operator_learning.unnamed_objects import conditions_on_unnamed_objects, named_objects_only
 
 # The number of times that learning is repeated without outliers, and the share of transitions that may be

@@ -1,25 +1,23 @@
-"""Cope with noise in demonstrations: repair wrong atoms, and find transitions to ignore.
+"""Repair wrong atoms in demonstrations.
 
 Wrong atoms are atoms that a noisy detector reported or missed in single states. A wrong atom appears as a
 change that its controller hardly ever causes. Each ground atom of a demonstration is modelled by a hidden
 Markov model with two states, true and false. The probability that an action changes the atom is estimated
 from all actions of the same controller, for atoms with the same predicate and the same relation to the
-controller's arguments. The most likely sequence of values is found by dynamic programming. A value may
-differ from the recorded one at the cost of a detection error. Demonstrations without wrong atoms stay
-unchanged, because in them an action causes the same changes many times.
+controller's arguments. A controller may also change an object that is no argument, for example the object
+that the robot holds. So objects that are no arguments are divided by the property that predicts the changes
+best, for example by whether they are held.
 
-Outliers are transitions that differ from almost all others of the same action. There are two signs:
-
-- An operator explains almost none of its controller's transitions. It may describe a chance effect.
-- An atom holds before almost all transitions of an operator, but not before this one. The atom may be a
-  precondition that a detector missed in one state.
+The most likely sequence of values is found by dynamic programming. A value may differ from the recorded one
+at the cost of a detection error. Demonstrations without wrong atoms stay unchanged, because in them an
+action causes the same changes many times.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeAlias
@@ -27,17 +25,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from needful.abstraction.atom_table import AtomKey, bits
-from needful.core.atoms import GroundAtom
-from needful.core.controllers import GroundController
+from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
-from needful.operator_learning.encoding import TransitionId
-from needful.operator_learning.induction import Datum, liftable_atoms_before
-from needful.operator_learning.learning_problem import LearningProblem
-from needful.operator_learning.objective import Hypothesis
-from needful.operator_learning.partition import FittedOperator
-from needful.operator_learning.unnamed_objects import purposeless_steps
 
 # The cost of a detection error: minus the logarithm of its assumed probability.
 ERROR_COST = -math.log(0.01)
@@ -46,25 +36,19 @@ MAX_ROUNDS = 4
 # A change that occurs in at most this share of a controller's uses may be due to wrong atoms. If all
 # changes are more frequent, nothing is repaired.
 RARE_CHANGE = 0.01
-# If fewer atoms than this would be repaired, the demonstrations are considered free of noise.
+# If fewer values than this number, or than this share of all values, would be repaired, the demonstrations
+# are considered free of noise. A few real changes are always rare.
 MIN_REPAIRS = 2
-# An operator that explains at most this share of its controller's transitions may be a mistake.
-RARE = 0.02
-# An operator that explains at most this share may be a mistake if it is often false in other transitions.
-FEW = 0.25
-# With fewer transitions, chance cannot be told from a rule.
-ENOUGH = 20
-# Fewer transitions than this do not show that an operator is misleading: they may be all uses of a rule.
-MIN_MISLEADING = 2
-# With noisy atoms, at most this share of an operator's transitions may lack one of its preconditions.
-NOISE = 0.08
-# If more than this share of all steps has no purpose, a precondition was probably lost because of noise.
-MANY = 0.25
+MIN_REPAIRED_SHARE = 0.0004
 
 # How an action may change an atom: the controller, the predicate, and the position of each of the atom's
 # objects among the controller's arguments (-1 for other objects).
 _Form: TypeAlias = tuple[str, str, tuple[int, ...]]
+# A property of an object: a predicate and a position. The object is at this position of some atom.
+_Property: TypeAlias = tuple[str, int]
 _Values: TypeAlias = npt.NDArray[np.bool_]
+_Numbers: TypeAlias = npt.NDArray[np.intp]
+_Costs: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +83,22 @@ def repair_noise(demonstrations: Sequence[Demonstration], deadline: Deadline = N
         for demonstration in demonstrations
         if not deadline.check()
     ]
+    series = _divide_forms(series, forms, deadline)
     values = [one.recorded for one in series]
     for _ in range(MAX_ROUNDS):
-        costs = _step_costs(series, values, len(forms))
+        costs = _StepCosts.estimate(series, values)
         repaired = [one.most_likely(costs) for one in series if not deadline.check()]
         unchanged = all(map(np.array_equal, repaired, values))
         values = repaired
         if unchanged:
             break
     counts = tuple(int((one.recorded != rows).sum()) for one, rows in zip(series, values, strict=True))
-    if sum(counts) < MIN_REPAIRS:
-        return Repairs(tuple(demonstrations), (0,) * len(series))
+    every = sum(
+        len(one.abstract_states) * len(frozenset[GroundAtom]().union(*one.abstract_states))
+        for one in demonstrations
+    )
+    if sum(counts) < max(MIN_REPAIRS, MIN_REPAIRED_SHARE * every):
+        return keep_atoms(demonstrations)
     return Repairs(tuple(one.with_values(rows) for one, rows in zip(series, values, strict=True)), counts)
 
 
@@ -140,12 +129,15 @@ class _Series:
         recorded: the recorded value of each atom in each state.
         forms: for each atom and action, the number of their form: the names of the controller and the
             predicate, and the positions of the atom's objects among the action's arguments.
+        others: for each atom and action, the first of the atom's objects that is no argument of the action;
+            its index in the demonstration's objects, or the number of these objects if there is none.
     """
 
     demonstration: Demonstration
     atoms: tuple[GroundAtom, ...]
     recorded: _Values
-    forms: npt.NDArray[np.intp]
+    forms: _Numbers
+    others: _Numbers
 
     @classmethod
     def of(cls, demonstration: Demonstration, changing: Set[str], numbers: dict[_Form, int]) -> _Series:
@@ -160,16 +152,29 @@ class _Series:
         for column, (before, after) in enumerate(pairwise(states), start=1):
             changed[[rows[atom] for atom in before ^ after], column] = True
         recorded = np.logical_xor.accumulate(changed, axis=1)
-        return cls(demonstration, atoms, recorded, _forms(atoms, demonstration.actions, numbers))
+        return cls(demonstration, atoms, recorded, *_forms(atoms, demonstration, numbers))
 
-    def most_likely(self, costs: npt.NDArray[np.float64]) -> _Values:
-        """Return the most likely values of all atoms (the algorithm of Viterbi).
+    def properties(self, numbers: Mapping[_Property, int]) -> _Values:
+        """Return the properties that the objects in `others` have before each action."""
+        rows = {obj: row for row, obj in enumerate(self.demonstration.objects)}
+        counts = np.zeros((len(rows) + 1, len(numbers)), dtype=np.intp)
+        found = np.zeros((len(rows) + 1, self.forms.shape[1], len(numbers)), dtype=bool)
+        earlier: AbstractState = frozenset()
+        for step, state in enumerate(self.demonstration.abstract_states[:-1]):
+            for atom in earlier ^ state:
+                change = 1 if atom in state else -1
+                for position, obj in enumerate(atom.objects):
+                    counts[rows[obj], numbers[atom.predicate.name, position]] += change
+            found[:, step] = counts > 0
+            earlier = state
+        return found[self.others, np.arange(self.forms.shape[1])]
 
-        `costs[form, before, after]` is minus the logarithm of the probability of a step.
-        """
+    def most_likely(self, costs: _StepCosts) -> _Values:
+        """Return the most likely values of all atoms (the algorithm of Viterbi)."""
         goal = np.array([atom in self.demonstration.goal for atom in self.atoms], dtype=bool)
         found = self.recorded.astype(np.intp)
-        unlikely = costs[self.forms, found[:, :-1], found[:, 1:]] > ERROR_COST / 2
+        unlikely = costs.later[self.forms, found[:, :-1], found[:, 1:]] > ERROR_COST / 2
+        unlikely[:, :1] = costs.first[self.forms, found[:, :-1], found[:, 1:]][:, :1] > ERROR_COST / 2
         # Changing n consecutive values costs n detection errors, and saves at most the costs of the n + 1
         # steps before, between and after them. So rows without an unlikely step stay as they are.
         chosen = unlikely.any(axis=1) | (goal & ~self.recorded[:, -1])
@@ -190,14 +195,11 @@ class _Series:
 
 
 def _forms(
-    atoms: Sequence[GroundAtom], actions: Sequence[GroundController], numbers: dict[_Form, int]
-) -> npt.NDArray[np.intp]:
-    """Return a number for each atom and action: equal numbers mean that the pair has the same form.
-
-    A form consists of the names of controller and predicate, and the positions of the atom's objects among
-    the action's arguments. New forms get the next free number in `numbers`.
-    """
-    objects = {obj: index for index, obj in enumerate(dict.fromkeys(o for a in atoms for o in a.objects))}
+    atoms: Sequence[GroundAtom], demonstration: Demonstration, numbers: dict[_Form, int]
+) -> tuple[_Numbers, _Numbers]:
+    """Return the attributes `forms` and `others` of a `_Series`; new forms get the next free number."""
+    actions = demonstration.actions
+    objects = {obj: index for index, obj in enumerate(demonstration.objects)}
     predicates = list(dict.fromkeys(atom.predicate for atom in atoms))
     controllers = list(dict.fromkeys(action.controller for action in actions))
     # The position of each object among the arguments of each action, from 1; 0 if it is no argument. The
@@ -205,8 +207,7 @@ def _forms(
     places = np.zeros((len(actions), len(objects) + 1), dtype=np.intp)
     for row, action in enumerate(actions):
         for position, obj in enumerate(action.objects, start=1):
-            if obj in objects:
-                places[row, objects[obj]] = position
+            places[row, objects[obj]] = position
     base = 1 + max((len(action.objects) for action in actions), default=0)
     width = max((len(atom.objects) for atom in atoms), default=0)
     columns = np.full((len(atoms), width), len(objects), dtype=np.intp)
@@ -215,8 +216,11 @@ def _forms(
     kinds = np.array([predicates.index(atom.predicate) for atom in atoms], dtype=np.intp)
     calls = np.array([controllers.index(action.controller) for action in actions], dtype=np.intp)
     codes = kinds[:, None] * len(controllers) + calls[None, :]
+    others = np.full(codes.shape, len(objects), dtype=np.intp)
     for column in range(width):
         codes = codes * base + places[:, columns[:, column]].T
+        unnamed = places[:, columns[:, column]].T == 0
+        others = np.where((others == len(objects)) & unnamed, columns[:, column, None], others)
     unique, inverse = np.unique(codes, return_inverse=True)
     found = np.zeros(len(unique), dtype=np.intp)
     for index, code in enumerate(unique.tolist()):
@@ -228,12 +232,63 @@ def _forms(
         predicate = predicates[kind]
         form = (controllers[call].name, predicate.name, tuple(positions[: len(predicate.types)]))
         found[index] = numbers.setdefault(form, len(numbers))
-    return found[inverse].reshape(codes.shape)
+    return found[inverse].reshape(codes.shape), others
 
 
-def _viterbi(
-    recorded: _Values, forms: npt.NDArray[np.intp], goal: _Values, costs: npt.NDArray[np.float64]
-) -> _Values:
+def _divide_forms(
+    series: Sequence[_Series], forms: Mapping[_Form, int], deadline: Deadline
+) -> list[_Series]:
+    """Divide forms by a property of objects that are no arguments, if it predicts which atoms change.
+
+    The property with the most information about changes is chosen. The information must exceed the cost of
+    choosing this property and of one more probability (the Bayesian information criterion). If a form is
+    divided, the steps with the property get a new number.
+    """
+    properties = sorted(
+        {
+            (atom.predicate.name, position)
+            for one in series
+            for atom in frozenset[GroundAtom]().union(*one.demonstration.abstract_states)
+            for position in range(len(atom.objects))
+        }
+    )
+    if not properties:
+        return list(series)
+    numbers = {key: number for number, key in enumerate(properties)}
+    # The numbers of steps by form and whether the atom changed: all steps, and those with each property.
+    shape = (len(forms), 2)
+    steps, having = np.zeros(shape), np.zeros((len(properties), *shape))
+    held = [one.properties(numbers) for one in series if not deadline.check()]
+    for one, values in zip(series, held, strict=True):
+        codes = 2 * one.forms + (one.recorded[:, 1:] != one.recorded[:, :-1])
+        steps += np.bincount(codes.ravel(), minlength=steps.size).reshape(shape)
+        for number in range(len(properties)):
+            chosen = codes[values[:, :, number]]
+            having[number] += np.bincount(chosen, minlength=steps.size).reshape(shape)
+    gains = _log_likelihood(having) + _log_likelihood(steps - having) - _log_likelihood(steps)
+    for (_, predicate, _), form in forms.items():
+        for (name, _), number in numbers.items():
+            if name == predicate:
+                gains[number, form] = 0.0
+    best = gains.argmax(axis=0)
+    penalty = 0.5 * np.log(np.maximum(steps.sum(axis=1), 1.0)) + math.log(len(properties))
+    divided = gains.max(axis=0) > penalty
+    found = []
+    for one, values in zip(series, held, strict=True):
+        having_best = np.take_along_axis(values, best[one.forms][:, :, None], axis=2)[:, :, 0]
+        found.append(replace(one, forms=one.forms + len(forms) * (having_best & divided[one.forms])))
+    return found
+
+
+def _log_likelihood(counts: _Costs) -> _Costs:
+    """Return the logarithm of the likelihood of changes; the last axis counts both outcomes."""
+    totals = counts.sum(axis=-1, keepdims=True)
+    shares = np.divide(counts, totals, out=np.ones_like(counts), where=counts > 0)
+    found: _Costs = (counts * np.log(shares)).sum(axis=-1)
+    return found
+
+
+def _viterbi(recorded: _Values, forms: _Numbers, goal: _Values, costs: _StepCosts) -> _Values:
     """Return the most likely values of atoms; `goal` marks those that must hold at the end."""
     steps = forms.shape[1]
     errors = np.where(recorded[:, :, None] == np.array([False, True]), 0.0, ERROR_COST)
@@ -241,7 +296,7 @@ def _viterbi(
     total = errors[:, 0, :]
     choices = np.zeros((len(recorded), steps, 2), dtype=np.intp)
     for column in range(steps):
-        options = total[:, :, None] + costs[forms[:, column]]
+        options = total[:, :, None] + (costs.later if column else costs.first)[forms[:, column]]
         # A tie keeps the recorded value.
         kept = recorded[:, column, None] == np.array([False, True])
         options = options - 1e-9 * kept[:, :, None]
@@ -257,135 +312,36 @@ def _viterbi(
     return values
 
 
-def _step_costs(
-    series: Sequence[_Series], values: Sequence[_Values], form_count: int
-) -> npt.NDArray[np.float64]:
-    """Return the costs of steps by form, value before and value after, estimated from all demonstrations.
+@dataclass(frozen=True, slots=True, eq=False)
+class _StepCosts:
+    """The costs of steps by form, value before and value after.
 
-    The cost is minus the logarithm of the share of such steps. The counts are reduced by one half, but are
-    at least one half. So a change that occurred once costs as much as a change that never occurred.
+    A cost is minus the logarithm of a share of the steps in all demonstrations. The counts are reduced by
+    one half, but are at least one half. So a change that occurred once costs as much as a change that never
+    occurred.
+
+    Attributes:
+        first: the costs of first steps: the share among all steps of the form. So a rare value before the
+            first step is expensive, too.
+        later: the costs of later steps: the share among the steps of the form with the same value before.
     """
-    counts = np.zeros((form_count, 2, 2))
-    for one, rows in zip(series, values, strict=True):
-        np.add.at(counts, (one.forms, rows[:, :-1].astype(np.intp), rows[:, 1:].astype(np.intp)), 1.0)
-    totals = np.maximum(counts.sum(axis=2, keepdims=True), 1.0)
-    shares: npt.NDArray[np.float64] = (np.maximum(counts - 1.0, 0.0) + 0.5) / totals
-    return -np.log(shares)
+
+    first: _Costs
+    later: _Costs
+
+    @classmethod
+    def estimate(cls, series: Sequence[_Series], values: Sequence[_Values]) -> _StepCosts:
+        """Estimate the costs from the values of the atoms in all demonstrations."""
+        form_count = 1 + max((int(one.forms.max(initial=-1)) for one in series), default=-1)
+        counts = np.zeros((form_count, 2, 2))
+        for one, rows in zip(series, values, strict=True):
+            np.add.at(counts, (one.forms, rows[:, :-1].astype(np.intp), rows[:, 1:].astype(np.intp)), 1.0)
+        reduced = np.maximum(counts - 1.0, 0.0) + 0.5
+        totals = np.maximum(counts.sum(axis=2, keepdims=True), 1.0)
+        every = np.maximum(counts.sum(axis=(1, 2), keepdims=True), 1.0)
+        return cls(-np.log(reduced / every), -np.log(reduced / totals))
 
 
 def keep_atoms(demonstrations: Sequence[Demonstration], deadline: Deadline = NO_DEADLINE) -> Repairs:
     """Repair nothing, as in the paper."""
     return Repairs(tuple(demonstrations), (0,) * len(demonstrations))
-
-
-def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool) -> set[TransitionId]:
-    """Return the outliers: transitions that are probably mistakes, so that the learner can ignore them.
-
-    Transitions of misleading operators count only if more than twice as many steps have no purpose, so that
-    the demonstrations certainly contain detours. Transitions with wrong atoms are searched for only if the
-    demonstrations are `noisy`, or if many steps have no purpose. Such steps may establish a precondition
-    that was lost because of a wrong atom.
-    """
-    found = rare_operator_transitions(hypothesis, problem)
-    purposeless = len(purposeless_steps(hypothesis))
-    misleading = misleading_operator_transitions(hypothesis, problem)
-    if MIN_MISLEADING <= len(misleading) < purposeless / 2:
-        found |= misleading
-    if noisy:
-        found |= noisy_transitions(hypothesis.fitted)
-    elif purposeless > MANY * problem.size:
-        found |= noisy_transitions(one for one in hypothesis.fitted if len(one.data) >= ENOUGH)
-    return found
-
-
-def ignoring_pays(new: Hypothesis, old: Hypothesis, ignored: int, noisy: bool) -> bool:
-    """Return whether operators that were learned without outliers (`new`) are better than the `old` ones.
-
-    `ignored` is the number of outliers that were left out. The new operators are better if there are fewer
-    of them, or if more steps than `ignored` have a purpose with the new operators and none with the old
-    ones. If the demonstrations are `noisy`, equally many operators with more preconditions in total are
-    better too, because wrong atoms can hide preconditions.
-    """
-    if new.coverage.uncovered > old.coverage.uncovered:
-        return False
-    gained = len(purposeless_steps(old)) - len(purposeless_steps(new))
-    more = len(new.fitted) - len(old.fitted)
-    stronger = more == 0 and _precondition_count(new) > _precondition_count(old)
-    return more < 0 or gained > ignored or (noisy and stronger)
-
-
-def _precondition_count(hypothesis: Hypothesis) -> int:
-    return sum(len(fitted.operator.preconditions) for fitted in hypothesis.fitted)
-
-
-def rare_operator_transitions(hypothesis: Hypothesis, problem: LearningProblem) -> set[TransitionId]:
-    """Return the transitions of operators that explain almost none of their controller's transitions."""
-    found: set[TransitionId] = set()
-    for fitted in hypothesis.fitted:
-        transitions = problem.transitions.by_controller[fitted.operator.controller.name]
-        if len(fitted.data) <= RARE * len(transitions):
-            found |= {transition.transition_id for transition, _ in fitted.data}
-    return found
-
-
-def misleading_operator_transitions(hypothesis: Hypothesis, problem: LearningProblem) -> set[TransitionId]:
-    """Return the transitions of operators that predict too much: another operator suffices for these.
-
-    After a detour, an object may be in reach by chance. An operator that predicts this explains the detour,
-    but its prediction is false in other uses of the controller. It must explain few transitions and be
-    false in twice as many. The other operator must explain most uses of the controller, predict nothing
-    false in any of them, and be applicable in the transitions in question.
-    """
-    found: set[TransitionId] = set()
-    for fitted in hypothesis.fitted:
-        transitions = problem.transitions.by_controller[fitted.operator.controller.name]
-        few = len(transitions) >= ENOUGH and len(fitted.data) <= FEW * len(transitions)
-        if few and len(problem.validity.of_operator(fitted.operator)) >= 2 * len(fitted.data):
-            explained = [transition for transition, _ in fitted.data]
-            others = (
-                one.operator
-                for one in hypothesis.fitted
-                if one.operator.controller == fitted.operator.controller
-                and 2 * len(one.data) > len(transitions)
-                and not problem.validity.of_operator(one.operator)
-            )
-            if any(all(problem.matcher.is_consistent(other, one) for one in explained) for other in others):
-                found |= {one.transition_id for one in explained}
-    return found
-
-
-def noisy_transitions(operators: Iterable[FittedOperator]) -> set[TransitionId]:
-    """Return the transitions that differ from almost all others of their operator.
-
-    A transition differs if an atom does not hold before it, but holds before almost all other transitions.
-    A transition also differs if it made an atom false that almost no other transition made false.
-    """
-    found: set[TransitionId] = set()
-    for fitted in operators:
-        few = NOISE * len(fitted.data)
-        held = {datum: set(liftable_atoms_before(fitted.operator, datum)) for datum in fitted.data}
-        deleted = {datum: _deleted(datum) for datum in fitted.data}
-        holding = Counter(key for keys in held.values() for key in keys)
-        deleting = Counter(key for keys in deleted.values() for key in keys)
-        almost_always = {key for key, count in holding.items() if 0 < len(held) - count <= few}
-        hardly_ever = {key for key, count in deleting.items() if count <= few}
-        found |= {
-            datum[0].transition_id
-            for datum in fitted.data
-            if almost_always - held[datum] or deleted[datum] & hardly_ever
-        }
-    return found
-
-
-def _deleted(datum: Datum) -> set[AtomKey]:
-    """Return the keys of the atoms that became false in a transition.
-
-    In a key, an object is replaced by the index of its parameter, or by -1 if it has no parameter.
-    """
-    transition, objects = datum
-    index_of = {number: index for index, number in enumerate(objects)}
-    table = transition.table
-    return {
-        (table.atoms[atom].predicate.name, tuple(index_of.get(n, -1) for n in table.arguments[atom]))
-        for atom in bits(transition.deleted)
-    }

@@ -21,7 +21,8 @@ from needful.core.tasks import Task
 from needful.envs.catalogue import kinder_names, make_environment
 from needful.envs.contract import Environment, Split
 from needful.errors import UnknownNameError
-from needful.evaluation.pipeline import Solve, evaluate, run
+from needful.evaluation.evaluate import Solve, evaluate
+from needful.evaluation.pipeline import run
 from needful.evaluation.records import evaluation_summary, run_summary
 from needful.paper.methods import OURS
 from needful.sweeps.jobs import Job, run_config

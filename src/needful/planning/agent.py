@@ -8,13 +8,10 @@ step. It plans from scratch only if this fails.
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-
-import numpy as np
 
 from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.controllers import Execute, GroundController, World
@@ -31,9 +28,9 @@ from needful.core.plans import (
     Suspect,
     necessary_atoms,
 )
-from needful.core.state import State
+from needful.core.state import State, median_state
 from needful.core.tasks import Task
-from needful.errors import EnvironmentFailure, InvalidInputError, check_at_least
+from needful.errors import EnvironmentFailure, check_at_least
 from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.budget import Budget, Clock
 from needful.planning.refinement import Refinement, RefinementLimits, ResumableRefinement
@@ -185,7 +182,7 @@ class _Episode:
         while len(self.readings) < count and not self._exact():
             self.readings.append(self.world.observe())
         self.seconds_in_world += self.clock() - started
-        return self.readings[0] if self._exact() else _median(self.readings)
+        return self.readings[0] if self._exact() else median_state(self.readings)
 
     def _exact(self) -> bool:
         return len(self.readings) > 1 and self.readings[0] == self.readings[1]
@@ -390,18 +387,3 @@ class _Episode:
             self.statistics,
             tuple(self.suspects.values()),
         )
-
-
-def _median(readings: Sequence[State]) -> State:
-    """Return the state with the median of each feature over several readings of the same objects."""
-    objects = readings[0].objects
-    for state in readings:
-        changed = sorted(set(objects) ^ set(state.objects))
-        if changed:
-            raise InvalidInputError(
-                f"Two readings of the same state have different objects: {changed[0]} is in only one of "
-                "them. A reading must contain all objects of the task; use the last known features of an "
-                "object that is not seen."
-            )
-    values = iter(np.median([state.vector(objects) for state in readings], axis=0).tolist())
-    return State({obj: list(itertools.islice(values, len(obj.type.features))) for obj in objects})

@@ -55,8 +55,8 @@ class RefinementLimits:
         perturb: whether to change the parameters that a sampler returns, if they were already tried in this
             state, or if the controller cannot start with any of them. If not, refinement uses only the
             parameters that samplers return, as in the paper.
-        same_reports: if the simulator reports the same objects in this many first tries of a step, other
-            parameters are not expected to avoid these objects.
+        same_reports: if the simulator reports the same objects in this many tries of a step, and no other
+            objects, other parameters are not expected to avoid these objects.
     """
 
     samples_per_step: int
@@ -91,22 +91,6 @@ class Refinement:
     complete: bool = True
 
 
-def refine(
-    plan: AbstractPlan,
-    subgoals: Sequence[AbstractState],
-    start: State,
-    samplers: Mapping[str, Sampler],
-    execute: Execute,
-    limits: RefinementLimits,
-    rng: np.random.Generator,
-) -> Refinement:
-    """Find parameters with which each step of a plan reaches its subgoal in simulation.
-
-    Returns the refined plan, or the failed attempt that got furthest; see `ResumableRefinement`.
-    """
-    return ResumableRefinement(plan, subgoals, start, samplers, execute, limits, rng).resume()
-
-
 class ResumableRefinement:
     """The search for parameters with which each step of a plan reaches its subgoal in simulation.
 
@@ -116,8 +100,8 @@ class ResumableRefinement:
     tries again.
 
     If the simulator reports objects as the cause of a failure, other parameters may avoid these objects. If
-    all tries of a step fail and some of them for this reason, or if its first tries all fail because of
-    the same objects (see `RefinementLimits.same_reports`), the search ends. The result contains the
+    all tries of a step fail and some of them for this reason, or if several tries report the same
+    objects and no others (see `RefinementLimits.same_reports`), the search ends. The result contains the
     smallest set of objects that was reported in these tries. With `RefinementLimits.perturb` off, the
     search ends at the first report, as in the paper.
     """
@@ -190,7 +174,7 @@ class ResumableRefinement:
                 failure = reason
             if limits.budget.expired():  # ignore this failure: lack of time may have caused it
                 continue
-            if self._blamed and (self._tries[index] == step.max_tries or self._same_reports(index)):
+            if self._blamed and (self._tries[index] == step.max_tries or self._same_reports()):
                 smallest = min(self._blamed, key=lambda one: len(one.offending))
                 return self._result(smallest, self._draws.at(index))
             self._misses.add(failure)
@@ -204,9 +188,9 @@ class ResumableRefinement:
                 return self._result(replace(self._deepest, complete=False), self._draws.deepest)
         return self._result(trace.to_refinement(None))
 
-    def _same_reports(self, index: int) -> bool:
-        """Return whether all tries of a step failed because of the same objects, and enough were made."""
-        enough = len(self._blamed) == self._tries[index] >= self._limits.same_reports
+    def _same_reports(self) -> bool:
+        """Return whether enough tries of the current step failed because of the same objects."""
+        enough = len(self._blamed) >= self._limits.same_reports
         return enough and len({frozenset(one.offending) for one in self._blamed}) == 1
 
     def _backtrack(self, index: int) -> bool:
@@ -308,10 +292,8 @@ class _Step:
             if draw < SAMPLER_DRAWS_PER_TRY or not self.limits.perturb:
                 parameters = self._parameters(state, rng)
                 if self.limits.perturb and parameters in tried_parameters:
-                    bounds_width = np.subtract(controller.high, controller.low)
-                    parameters = controller.clip(
-                        rng.normal(parameters, NOISE_FRACTION * bounds_width).tolist()
-                    )
+                    noise = NOISE_FRACTION * np.subtract(controller.high, controller.low)
+                    parameters = controller.clip(rng.normal(parameters, noise).tolist())
             else:
                 drawn = [action.parameters for action in rejected[:SAMPLER_DRAWS_PER_TRY]]
                 centre, spread = np.mean(drawn, axis=0), SPREAD_FACTOR * np.std(drawn, axis=0)
@@ -375,10 +357,7 @@ class _Step:
         return Failure(self.index, self.operator, outcome, detail=detail)
 
     def not_initiable(self, state: State, rejected: Sequence[GroundController]) -> Failure:
-        """Return the failure of a try in which the controller of this step could not start.
-
-        The message gives the reasons for the first draws in `rejected`.
-        """
+        """Return the failure of a try in which the controller could not start; explain the first draws."""
         circumstance = "in the state that was reached"
         if self._continuous:
             circumstance = f"with any of {MAX_DRAWS_PER_TRY} sampled parameters"
@@ -398,7 +377,7 @@ class _Step:
 def _deeper(one: Refinement | None, other: Refinement) -> Refinement:
     """Return the failed attempt that got further; if both got equally far, return `one`.
 
-    Attempts are compared by the failed step, then by the reason (see `_PROGRESS`), then by the number of
-    missing subgoal atoms (the fewer, the further).
+    Attempts are compared by the failed step, then by the reason (see `failed_draws.progress`), then by the
+    number of missing subgoal atoms (the fewer, the further).
     """
     return other if one is None or progress(other.failure) > progress(one.failure) else one

@@ -79,6 +79,26 @@ def comparisons(runs: Sequence[RecordedRun]) -> list[dict[str, Any]]:
     return [compare_groups(each) for each in by_domain if sum(len(group.runs) for group in each) > 1]
 
 
+def run_labels(runs: Sequence[RecordedRun]) -> list[str]:
+    """Return a label for each run, unique within its domain.
+
+    A label is the name of the learner. If two labels in a domain are equal, the seed is added to the labels
+    of all runs; if that is not enough, also the settings that differ, then the name of the run's folder
+    instead, and at last a running number.
+    """
+    levels = (
+        [run.learner for run in runs],
+        [f"{run.learner}, seed {run.seed}" for run in runs],
+        [f"{label}, seed {run.seed}" for run, label in zip(runs, labels_of_groups(runs), strict=True)],
+        [f"{run.learner}, seed {run.seed} ({run.name})" for run in runs],
+    )
+    labels: list[str] = []
+    for labels in levels:
+        if len({(run.domain, label) for run, label in zip(runs, labels, strict=True)}) == len(runs):
+            return labels
+    return [f"{label}, number {number}" for number, label in enumerate(labels, 1)]
+
+
 def labels_of_groups(runs: Sequence[RecordedRun]) -> list[str]:
     """Return, for each run, the label of its group within its domain."""
     groups = group_by_settings(runs)

@@ -10,26 +10,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from needful.core.atoms import AbstractState
+from needful.core.objects import counted
 from needful.core.plans import PlanningResult
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
 from needful.envs.drawing import palette
-from needful.envs.drawing.inline_page import fill_page, join_scripts, shared_asset
+from needful.envs.drawing.inline_page import fill_page
 from needful.envs.drawing.pictures import film_strip, make_captions
 from needful.evaluation.records import RunRecord
 from needful.reports.figures.canvas import report_style
-from needful.reports.page.page import SHARED_SCRIPTS, FindEnvironment, make_report, page_asset
+from needful.reports.page.page import FindEnvironment, make_report, page_asset, player_script
 from needful.reports.page.recorded_run import read_run
 from needful.reports.page.shared_tables import AtomList
-from needful.reports.page.task_films import film_data, plan_data
+from needful.reports.page.task_films import FilmSelection, film_data, plan_data
 from needful.storage.plans import RecordedPlan, record_plan
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PLAYER_HEIGHT, PAGE_HEIGHT = 620, 800  # pixels
+KEYFRAMES = 1_500  # of a 3D film
 COLOURS = (palette.BLUE, palette.ORANGE, palette.GREEN, palette.PURPLE, palette.RED, palette.GREY)
 
 
@@ -60,6 +62,12 @@ def show_plan(result: PlanningResult, environment: Environment, task: Task) -> I
 
     If the environment cannot draw its states, the player shows the steps and atoms without pictures.
     """
+    page = plan_page(result, environment, task)
+    return InlinePage(page, PLAYER_HEIGHT, f"Plan, {result.outcome.value.replace('_', ' ')}")
+
+
+def plan_page(result: PlanningResult, environment: Environment, task: Task) -> str:
+    """Return a self-contained HTML page with the player for the result of one task."""
     atoms = AtomList()
     plan = record_plan(0, task, result, result.outcome.value)
     operators = {step.operator.name: step.operator.controller for step in result.abstract_plan}
@@ -76,9 +84,11 @@ def show_plan(result: PlanningResult, environment: Environment, task: Task) -> I
         **_scene(plan, environment),
         "atoms": atoms.texts(),
     }
-    script = join_scripts(map(shared_asset, SHARED_SCRIPTS), map(page_asset, ("picture.js", "inline.js")))
-    page = fill_page(page_asset("inline.html"), page_asset("page.css"), script, data, {"title": "Plan"})
-    return InlinePage(page, PLAYER_HEIGHT, f"Plan, {result.outcome.value.replace('_', ' ')}")
+    domain, steps = environment.name.replace("-", " ").capitalize(), counted(result.actions, "step")
+    outcome = f"Solved in {steps}." if result.solved else ""  # the page has a box for failures
+    texts = {"title": f"{domain} · needful", "heading": domain, "outcome": outcome}
+    script = player_script([data["film"]], ("picture.js", "inline.js"))
+    return fill_page(page_asset("inline.html"), page_asset("page.css"), script, data, texts)
 
 
 def _scene(plan: RecordedPlan, environment: Environment) -> dict[str, Any]:
@@ -86,7 +96,7 @@ def _scene(plan: RecordedPlan, environment: Environment) -> dict[str, Any]:
 
     try:
         renderer = StateRenderer(environment)
-        film = film_data(plan, renderer, stride=1)
+        film = film_data(plan, renderer, FilmSelection(frozenset(), keyframes=KEYFRAMES))
     except Exception:  # The environment's drawing code may raise anything.
         return {"film": None, "scene": None}
     return {"film": film, "scene": {"size": renderer.size, **renderer.mark_table.as_json()}}

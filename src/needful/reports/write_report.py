@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from needful.core.objects import counted
 from needful.core.plans import Outcome
 from needful.errors import UnknownNameError
 from needful.paper.methods import method_of
@@ -187,7 +188,9 @@ def _result_issues(result: JobResult) -> list[Issue]:
     where, tried = _describe_job(result.job), len(result.records)
     issues = []
     if tried != result.job.tasks:
-        issues.append(Issue(where, f"expected {result.job.tasks} tasks, found {tried} records"))
+        issues.append(
+            Issue(where, f"expected {counted(result.job.tasks, 'task')}, found {counted(tried, 'record')}")
+        )
     fault = summary_fault(result)
     if fault is not None:
         issues.append(Issue(where, fault))
@@ -201,7 +204,7 @@ def _unexplained_failures(result: JobResult) -> Sequence[Issue]:
     listed = [f"task {record.task}: {record.failure or UNEXPLAINED}" for record in found[:MAX_LISTED_TASKS]]
     if len(found) > MAX_LISTED_TASKS:
         listed.append(f"and {len(found) - MAX_LISTED_TASKS} more")
-    what = f"{len(found)} of {len(result.records)} tasks ended with {UNEXPLAINED}"
+    what = f"{len(found)} of {counted(result.records, 'task')} ended with {UNEXPLAINED}"
     return (Issue(_describe_job(result.job), what, "\n".join(listed)),)
 
 
@@ -252,8 +255,8 @@ def _scope_lines(groups: Sequence[RunGroup]) -> list[str]:
     shown = (*main_groups(with_preset(groups)), *main_groups(without_preset(groups)))
     omitted = len(groups) - len(set(map(id, shown)))
     lines = [
-        f"{runs} runs, {tasks} tasks. `n = a × b` in a table means a seeds with b tasks each, fewer than "
-        "in the paper. The number after a published one is the difference."
+        f"{counted(runs, 'run')}, {counted(tasks, 'task')}. `n = a × b` in a table means a seeds with b "
+        "tasks each, fewer than in the paper. The number after a published one is the difference."
     ]
     if omitted:
         lines.append(

@@ -31,7 +31,7 @@ from needful.envs.kinder.environment import (
 from needful.envs.kinder.motion import Waypoint, Waypoints
 from needful.envs.kinder.stick_button import StickButton2D
 from needful.errors import MissingPackageError, UnknownNameError
-from needful.evaluation.pipeline import achieves_goal
+from needful.evaluation.evaluate import achieves_goal
 from needful.planning.bilevel import PlanningConfig, plan
 
 

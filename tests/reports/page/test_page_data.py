@@ -15,7 +15,8 @@ from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError
 from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts
-from needful.reports.page.page import make_report, operator_cards, page_data, run_labels
+from needful.reports.comparison import run_labels
+from needful.reports.page.page import make_report, operator_cards, page_data
 from needful.reports.page.recorded_run import RecordedRun, read_run
 from needful.reports.page.task_films import FilmLimits, FilmSelection, choose_films
 from recorded_runs import run_lamps

@@ -110,6 +110,11 @@ function section(id, title, ...children) {
     make("h2", {id: `${id}-title`}, title), ...children);
 }
 
+// The heading of a part of a task; a page with one plan has no headings between its title and the parts.
+function partHeading(...children) {
+  return make(document.body.classList.contains("inline") ? "h2" : "h4", {class: "part"}, children);
+}
+
 // `sign` returns the state of an atom: "true" (holds), "false" (does not hold), "open" (does not hold yet) or "".
 function atomList(atoms, sign = () => "", label = null) {
   return make("ul", {class: "atoms", "aria-label": label}, atoms.map((atom, index) => {

@@ -13,7 +13,7 @@ function failureBox(plan, atoms, record) {
     make("p", {}, make("strong", {}, `Not solved: ${words(record.outcome)}. `),
       searching ? "Time ran out before the first abstract plan was found." : cause),
     advice ? make("p", {}, make("strong", {}, "What to do: "), advice) : null,
-    missing.length ? make("div", {}, make("h4", {}, "Expected and missing"), atomList(missing, () => "false", "Missing atoms")) : null,
+    missing.length ? make("div", {}, partHeading("Expected and missing"), atomList(missing, () => "false", "Missing atoms")) : null,
     detail ? make("p", {class: "quiet"}, detail) : null,
     replay ? make("p", {class: "quiet"}, replay.trim()) : null);
 }

@@ -19,6 +19,7 @@ import numpy as np
 
 from needful.abstraction import abstract
 from needful.core.atoms import AbstractState, Predicate
+from needful.core.controllers import GroundController
 from needful.core.plans import Draw, PlanningResult
 from needful.core.state import State
 from needful.envs.contract import Environment
@@ -74,13 +75,28 @@ class Film:
 
 @runtime_checkable
 class Filmable(Protocol):
-    """A domain with its own methods to show a plan in 3D: as a film, or as an interactive page."""
+    """A domain with its own methods to show a plan in 3D: as a film, or on a page with a movable camera."""
 
     def film(self, result: PlanningResult, goal: AbstractState) -> Film:
         """Return a film of a planning result."""
 
-    def page(self, result: PlanningResult, goal: AbstractState) -> str:
-        """Return an HTML page that plays the plan and has a movable camera."""
+    def film_3d(
+        self,
+        states: Sequence[State],
+        actions: Sequence[GroundController],
+        goal: AbstractState,
+        draws: Sequence[Draw],
+        max_keyframes: int,
+    ) -> dict[str, Any]:
+        """Return the data of a 3D film as JSON values, for `scene.js`.
+
+        `states` has the initial state and the state after each action. `draws` has the draws of the failed
+        step; the film then ends with the best try. The data are: the `shapes` (boxes, cylinders and balls)
+        with their bodies, the `bodies` of each object, the `arm` of the robot (or None), the area to show
+        first (`focus`), the `moves` of the bodies in at most `max_keyframes` keyframes and one per state,
+        the keyframe in which each state is reached (`ends`), the `milliseconds` of each step, and what each
+        of the `tries` moved.
+        """
 
 
 def film_plan(env: Environment, result: PlanningResult, goal: AbstractState) -> Film:

@@ -17,12 +17,13 @@ PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 def fill_page(
     template: str, style: str, script: str, data: object, texts: Mapping[str, str], connects: bool = False
 ) -> str:
-    """Return an HTML page: the template with its placeholders, such as {{style}}, filled in.
+    """Return an HTML page: the shared head and the template of the body, with their placeholders filled in.
 
     The placeholders {{style}}, {{script}} and {{data}} (as JSON) stand for these arguments. Each key of
-    `texts` is a placeholder for its value, which is escaped. {{policy}} stands for a content security
-    policy that allows only this script, this style and images in data URLs; with `connects`, the script may
-    also send requests to the server of the page. Equal arguments give equal pages.
+    `texts`, which has a title, is a placeholder for its value, which is escaped. {{policy}} stands for a
+    content security policy that allows only this script, this style and images in data URLs; with
+    `connects`, the script may also send requests to the server of the page. Equal arguments give equal
+    pages.
     """
     policy = (
         f"default-src 'none'; script-src {_policy_hash(script)}; style-src {_policy_hash(style)}; "
@@ -36,7 +37,7 @@ def fill_page(
         **{name: html.escape(text) for name, text in texts.items()},
     }
     # Fill in all placeholders in one pass: inserted text that looks like a placeholder stays.
-    return PLACEHOLDER.sub(lambda placeholder: values[placeholder[1]], template)
+    return PLACEHOLDER.sub(lambda placeholder: values[placeholder[1]], shared_asset("head.html") + template)
 
 
 def join_scripts(*parts: Iterable[str]) -> str:

@@ -1,8 +1,9 @@
 // A player for plans: a picture of the state, the steps of the plan, and the atoms that hold.
 //
 // Time is counted in steps, in 2D and in 3D: at time 2, the second step has ended; 1.5 is in the middle of the second
-// step. A stage has an `element`, an `aspect`, `show(time, tries)`, and `milliseconds(step)`.
+// step. A stage has an `element`, an `aspect`, `show(time, tries)`, `describe(text)`, and `milliseconds(step)`.
 
+const MAX_GLIDE_MILLISECONDS = 1200;
 const MOVING_SHARE = 0.65;  // of a step; the picture stands still for the rest
 
 function eased(share) {
@@ -54,7 +55,7 @@ class Player {
       make("div", {class: "stage"}, this.stage ? make("div", {class: "paper"}, this.stage.element) : null,
         controls, this.triesBox(), this.status),
       this.judged,
-      make("div", {class: "plan"}, make("h4", {}, "Plan"), this.list));
+      make("div", {class: "plan"}, partHeading("Plan"), this.list));
   }
 
   // A check box that shows where all tries of the failed step ended.
@@ -129,7 +130,7 @@ class Player {
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches || !this.stage || Math.abs(goal - from) > 1;
     this.announce(goal);
     if (still) { this.go(goal); return; }
-    const began = performance.now(), length = 0.5 * this.stage.milliseconds(Math.max(goal, 1));
+    const began = performance.now(), length = Math.min(MAX_GLIDE_MILLISECONDS, 0.5 * this.stage.milliseconds(Math.ceil(Math.max(goal, from))));
     const tick = now => {
       const share = Math.min(1, Math.max(0, (now - began) / length));
       this.go(share === 1 ? goal : from + (goal - from) * eased(share * MOVING_SHARE));
@@ -158,7 +159,7 @@ class Player {
     const text = index ? `After step ${index} of ${this.steps.length}: ${name}` : "The start";
     this.status.textContent = text;
     this.slider.setAttribute("aria-valuetext", text);
-    if (this.stage) this.stage.element.setAttribute("aria-label", `Picture of the state. ${text}`);
+    if (this.stage) this.stage.describe(text);
     [...this.list.children].forEach((item, position) => {
       item.classList.toggle("past", position < index);
       if (position === index) item.setAttribute("aria-current", "step");
@@ -174,7 +175,7 @@ class Player {
     const plan = this.plan, holding = new Set(plan.holding[index]), before = new Set(plan.holding[index - 1] || []);
     const list = (title, numbers, otherwise) =>
       atomList(numbers.map(number => this.atoms[number]), (_, position) => holding.has(numbers[position]) ? "true" : otherwise, title);
-    const head = (title, numbers) => make("h4", {}, title,
+    const head = (title, numbers) => partHeading(title,
       make("span", {class: "count"}, ` ${numbers.filter(number => holding.has(number)).length} of ${numbers.length}`));
     const groups = [make("div", {}, head("Goal", plan.goal), list("Goal", plan.goal, "open"))];
     const subgoal = plan.subgoals[index] || [];

@@ -80,18 +80,11 @@ class DrawingRecorder(RendererBase):
         self.marks.append(Mark(np.array(shown.vertices), ("path", shown.codes), self._copy(gc), face))
 
     def draw_text(
-        self,
-        gc: GraphicsContextBase,
-        x: float,
-        y: float,
-        s: str,
-        prop: FontProperties,
-        angle: float,
-        ismath: Any = False,
-        mtext: Any = None,
+        self, gc: GraphicsContextBase, x: float, y: float, s: str, *font: Any, **options: Any
     ) -> None:
-        """Record a line of text."""
-        self.marks.append(Mark(np.array([x, y]), ("text", s, prop, angle, ismath), self._copy(gc)))
+        """Record a line of text; `font` has matplotlib's font properties and the angle."""
+        content = ("text", s, *font, options.get("ismath", False))
+        self.marks.append(Mark(np.array([x, y]), content, self._copy(gc)))
 
     def draw_image(
         self, gc: GraphicsContextBase, x: float, y: float, im: Any, transform: Any = None

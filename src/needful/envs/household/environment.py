@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from needful.core.atoms import AbstractState, GroundAtom, Predicate
 from needful.core.controllers import Controller, GroundController, Parameters
 from needful.core.model import PlanningModel, Vocabulary
 from needful.core.objects import Object, Type
-from needful.core.plans import PlanningResult
+from needful.core.plans import Draw, PlanningResult
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import Environment, Split
@@ -186,11 +186,19 @@ class Household(Environment):
         world = self._worlds.of(result.states[0])
         return film_house(world, result, goal, self.vocabulary.predicates)
 
-    def page(self, result: PlanningResult, goal: AbstractState) -> str:
-        """Return an HTML page that plays the plan in a 3D view of the house."""
-        from needful.envs.household.view.page import make_page
+    def film_3d(
+        self,
+        states: Sequence[State],
+        actions: Sequence[GroundController],
+        goal: AbstractState,
+        draws: Sequence[Draw],
+        max_keyframes: int,
+    ) -> dict[str, Any]:
+        """Return the data of a 3D film of a plan; see `Filmable`."""
+        from needful.envs.household.view.film_3d import film_house_3d
 
-        return make_page(self._worlds.of(result.states[0]), result, goal, self.name)
+        world = self._worlds.of(states[0])
+        return film_house_3d(world, states, actions, goal, draws, max_keyframes)
 
     def _atom(self, literal: Literal, state: State) -> GroundAtom:
         """Return the ground atom for a BDDL literal; raise `InvalidInputError` if there is none."""

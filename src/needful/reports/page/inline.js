@@ -1,6 +1,6 @@
-// The player of one plan, for the output of a notebook cell.
+// The player of one plan, on its own page or in the output of a notebook cell.
 
-const stage = page.film ? new Picture(page.scene, page.film) : null;
+const stage = makeStage(page.film, page.scene, page.plan);
 const player = new Player(page.plan, page.atoms, stage);
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const setTheme = () => { document.documentElement.dataset.theme = dark.matches ? "dark" : "light"; };

@@ -23,7 +23,7 @@ function show(run, task = null) {
   open = openTask;
   [selected, openSelected] = [run, open];
   const sections = [comparisonSection(choose), summarySection(run, open), tasks, operatorsSection(run),
-    doubtsSection(run), timesSection(run, open), climbSection(run), madeSection(run)];
+    inventedSection(run), doubtsSection(run), timesSection(run, open), climbSection(run), madeSection(run)];
   main.replaceChildren(...sections.filter(Boolean));
   document.getElementById("sections").replaceChildren(...[...main.querySelectorAll(":scope > section")].map(one =>
     make("a", {href: `#${one.id}`}, one.querySelector("h2").textContent)));

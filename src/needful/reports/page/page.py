@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from needful.core.operators import GroundOperator, Operator
 from needful.envs.contract import Environment
+from needful.envs.drawing.film import Filmable
 from needful.envs.drawing.inline_page import fill_page, join_scripts, shared_asset
 from needful.errors import InvalidInputError
 from needful.evaluation.run_description import RunDescription, flat_settings
@@ -20,7 +21,8 @@ from needful.operator_learning.explanation import (
     explain_operator,
 )
 from needful.planning.pddl.writer import write_actions
-from needful.reports.comparison import comparisons, labels_of_groups
+from needful.reports.comparison import comparisons, run_labels
+from needful.reports.page.invented import invented_cards
 from needful.reports.page.recorded_run import RecordedModel, RecordedRun
 from needful.reports.page.shared_tables import AtomList
 from needful.reports.page.task_films import FilmLimits, FilmSelection, choose_films, task_rows
@@ -31,14 +33,16 @@ if TYPE_CHECKING:
     from needful.reports.page.svg_recorder import StateRenderer
 
 SUMMARY_KEYS = ("demos", "transitions", "operators", "coverage", "false_claims_validated")
-# The JavaScript files, in the order in which they are joined into one script. The first ones are shared
-# with the 3D page of household plans.
+# The JavaScript files, in the order in which they are joined into one script. Pages with 3D films have two
+# more.
 SHARED_SCRIPTS = ("elements.js", "player.js", "failure.js")
+SCRIPTS_3D = ("viewer.js", "scene.js")
 SCRIPTS = (
     "fragments.js",
     "charts.js",
     "summary.js",
     "operators.js",
+    "invented.js",
     "doubts.js",
     "climb.js",
     "picture.js",
@@ -47,7 +51,6 @@ SCRIPTS = (
     "made.js",
     "page.js",
 )
-VIEW_SCRIPTS = ("charts.js", "view.js")
 # More demonstrations than this would make the page slow to load.
 MAX_DEMONSTRATIONS = 100
 # PDDL comments with this prefix name the controller. They are removed, because cards show it elsewhere.
@@ -98,31 +101,22 @@ class RendererCache:
 def page_data(
     runs: Sequence[RecordedRun], find_environment: FindEnvironment, limits: FilmLimits | None = None
 ) -> dict[str, Any]:
-    """Return all data that the page about the given runs shows, as JSON values."""
+    """Return all data that the page about the given runs shows, as JSON values.
+
+    `undrawn` has the reason for each domain whose states cannot be drawn.
+    """
+    if not runs:
+        raise InvalidInputError("A report needs at least one run.")
     cache = RendererCache(find_environment, limits or FilmLimits())
     labels = run_labels(runs)
     shown = [_run_data(run, label, cache) for run, label in zip(runs, labels, strict=True)]
-    return {"runs": shown, "comparisons": comparisons(runs), "scenes": cache.as_json()}
-
-
-def run_labels(runs: Sequence[RecordedRun]) -> list[str]:
-    """Return a label for each run, unique within its domain.
-
-    A label is the name of the learner. If two labels in a domain are equal, the seed is added to the labels
-    of all runs; if that is not enough, also the settings that differ, then the name of the run's folder
-    instead, and at last a running number.
-    """
-    levels = (
-        [run.learner for run in runs],
-        [f"{run.learner}, seed {run.seed}" for run in runs],
-        [f"{label}, seed {run.seed}" for run, label in zip(runs, labels_of_groups(runs), strict=True)],
-        [f"{run.learner}, seed {run.seed} ({run.name})" for run in runs],
-    )
-    labels: list[str] = []
-    for labels in levels:
-        if len({(run.domain, label) for run, label in zip(runs, labels, strict=True)}) == len(runs):
-            return labels
-    return [f"{label}, number {number}" for number, label in enumerate(labels, 1)]
+    undrawn = {domain: one for domain, one in cache.renderers.items() if isinstance(one, str)}
+    return {
+        "runs": shown,
+        "comparisons": comparisons(runs),
+        "scenes": cache.as_json(),
+        "undrawn": undrawn,
+    }
 
 
 def _run_data(run: RecordedRun, label: str, cache: RendererCache) -> dict[str, Any]:
@@ -174,7 +168,9 @@ def _tasks(
         if run.records and run.learned:
             notes.append("The plans of this run were not recorded, so there is nothing to replay.")
         return task_rows(run, atoms, None, FilmSelection(frozenset()))
-    films, renderer = choose_films(run, cache.limits), cache.renderer(run.domain)
+    renderer = cache.renderer(run.domain)
+    in_3d = not isinstance(renderer, str) and isinstance(renderer.environment, Filmable)
+    films = choose_films(run, cache.limits, in_3d)
     if not isinstance(renderer, str):
         try:
             rows = task_rows(run, atoms, renderer, films)
@@ -214,6 +210,7 @@ def _model(run: RecordedRun, model: RecordedModel, atoms: AtomList, notes: list[
         "demonstrations": demonstration_steps(model, atoms),
         "climb": model.climb and _climb(model.climb),
         "doubts": model.doubts and _doubts(model.doubts, run),
+        "invented": invented_cards(model.stored),
     }
 
 
@@ -252,24 +249,23 @@ def make_report(
 
     The page loads no other files. Equal runs give equal pages. `limits` bounds the number of pictures.
     """
-    if not runs:
-        raise InvalidInputError("A report needs at least one run.")
-    script = join_scripts(map(shared_asset, SHARED_SCRIPTS), map(page_asset, SCRIPTS))
-    domains = dict.fromkeys(run.domain for run in runs)
+    return report_html(page_data(runs, find_environment, limits))
+
+
+def report_html(data: Mapping[str, Any]) -> str:
+    """Return the HTML page that shows the data of `page_data`."""
+    domains = dict.fromkeys(run["domain"] for run in data["runs"])
     title = {"title": f"{', '.join(domains)} · needful"}
-    data = page_data(runs, find_environment, limits)
+    films = [task["film"] for run in data["runs"] for task in run["tasks"]]
+    script = player_script(films, SCRIPTS)
     return fill_page(page_asset("page.html"), page_asset("page.css"), script, data, title)
 
 
-def make_view(folder: str, rows: Sequence[Mapping[str, Any]], max_reported: int) -> str:
-    """Return the HTML page of `needful view`, which asks its server for the current runs.
-
-    `rows` are the runs at first, and `max_reported` is the largest number of runs on one report.
-    """
-    script = join_scripts(map(shared_asset, SHARED_SCRIPTS), map(page_asset, VIEW_SCRIPTS))
-    data = {"runs": list(rows), "maxReported": max_reported}
-    texts = {"title": f"{folder} · needful", "folder": folder}
-    return fill_page(page_asset("view.html"), page_asset("page.css"), script, data, texts, connects=True)
+def player_script(films: Iterable[Mapping[str, Any] | None], names: Sequence[str]) -> str:
+    """Return the script of a page that plays the given films; `names` are the page's own files."""
+    in_3d = any(film is not None and "moves" in film for film in films)
+    shared = (*SHARED_SCRIPTS, *(SCRIPTS_3D if in_3d else ()))
+    return join_scripts(map(shared_asset, shared), map(page_asset, names))
 
 
 def page_asset(name: str) -> str:

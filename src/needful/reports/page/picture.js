@@ -51,6 +51,10 @@ class Picture {
       this.canvas, this.ghosts = this.drawTries());
   }
 
+  describe(text) {
+    this.element.setAttribute("aria-label", `Picture of the state. ${text}`);
+  }
+
   milliseconds() {
     return STEP_MILLISECONDS;
   }
@@ -143,4 +147,10 @@ function groupBy(items, key) {
     groups.get(key(item)).push(item);
   }
   return groups;
+}
+
+// The stage of a film in 2D or 3D; null if there is no film.
+function makeStage(film, scene, plan) {
+  if (!film) return null;
+  return film.moves ? new Scene(film, plan) : new Picture(scene, film);
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import io
 import warnings
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import weight_dict
 from matplotlib.patches import Rectangle
 from matplotlib.path import Path
+from matplotlib.text import Text
 from matplotlib.transforms import Affine2D, BboxBase, IdentityTransform, Transform
 
 from needful.core.atoms import AbstractState
@@ -29,9 +30,8 @@ from needful.envs.contract import Environment
 from needful.reports.page.shared_tables import Form, Frame, MarkTable, Point, Style, compact_number
 
 if TYPE_CHECKING:
-    from matplotlib.backend_bases import GraphicsContextBase
+    from matplotlib.artist import Artist
     from matplotlib.font_manager import FontProperties
-    from matplotlib.text import Text
 
 DIGITS = 1
 # Added to numbers before rounding, so that a number halfway between two rounded ones is always rounded up.
@@ -49,6 +49,12 @@ CAPS = {"projecting": "square", "round": "round"}
 # For each horizontal alignment of text: SVG's `text-anchor`, and the anchor's position from 0 (left) to 1.
 ANCHORS = {"left": ("start", 0.0), "center": ("middle", 0.5), "right": ("end", 1.0)}
 BOLD = 600
+
+# The properties that determine how an artist looks: of all artists, and of texts and rectangles.
+LOOK = "alpha clip_on sketch_params visible"
+TEXT_LOOK = "text position color rotation ha va fontproperties bbox_patch"
+RECTANGLE_LOOK = "xy width height angle facecolor edgecolor hatch linewidth linestyle joinstyle capstyle"
+LOOKS: dict[type, str] = {Text: f"{LOOK} {TEXT_LOOK}", Rectangle: f"{LOOK} {RECTANGLE_LOOK}"}
 
 POINTS_PER_INCH = 72
 # Wider pictures are shrunk to this width, because text sizes are chosen for pictures up to this width.
@@ -156,10 +162,8 @@ class RecordingRenderer(RendererBase):
         self.size = size
         self.frame: list[int] = []
         self._top_left = np.array((0.0, size[1]))
-        self._groups: list[tuple[str | None, int]] = []
-        self._setting: tuple[Hashable, ...] = ()
         # Caches: matplotlib draws all artists again for each picture, and many of them did not change.
-        self._known_groups: dict[tuple[Hashable, ...], Frame] = {}
+        self._known_artists: dict[Hashable, Frame] = {}
         self._known_paths: dict[tuple[Hashable, ...], Frame] = {}
         self._known_bounds: dict[int, tuple[BboxBase, tuple[float, ...]]] = {}
         self._known_lengths: dict[tuple[Hashable, ...], tuple[float, float, float]] = {}
@@ -167,31 +171,31 @@ class RecordingRenderer(RendererBase):
     def record(self, axes: Axes) -> Frame:
         """Draw the axes and return the numbers of all marks on them.
 
-        Artists such as legends are slow to draw. An artist with a group id is therefore drawn only once.
-        Its marks are used again in later pictures, unless the position or the limits of the axes change.
-        So artists with the same group id must look the same in all these pictures.
+        An artist that looked the same in an earlier picture is not drawn again; its marks are used. This is
+        known for texts and rectangles, and for artists with a group id, such as legends: artists with the
+        same group id must look the same in all pictures with the same position and limits of the axes.
         """
         axes.apply_aspect()
-        self._setting = (axes.bbox.bounds, axes.viewLim.bounds)
+        setting = (axes.bbox.bounds, axes.viewLim.bounds)
         for artist in axes.get_children():
-            known = self._known_groups.get((*self._setting, artist.get_gid()))
-            if known is not None:
-                artist.draw = partial(_repeat, known)  # type: ignore[method-assign]
+            look = artist.get_gid() or _appearance(artist, axes)
+            if look is not None:
+                draw = partial(self._draw_once, (*setting, look), artist.draw)
+                artist.draw = draw  # type: ignore[method-assign]
         self.frame = []
-        self._groups.clear()
         self._known_bounds.clear()
         axes.draw(self)
         return tuple(self.frame)
 
-    def open_group(self, s: str, gid: str | None = None) -> None:
-        """Start recording an artist; matplotlib calls this before it draws the artist."""
-        self._groups.append((gid, len(self.frame)))
-
-    def close_group(self, s: str) -> None:
-        """Stop recording an artist; cache its marks if it has a group id."""
-        gid, start = self._groups.pop()
-        if gid is not None:
-            self._known_groups[(*self._setting, gid)] = tuple(self.frame[start:])
+    def _draw_once(self, look: Hashable, draw: Callable[[RendererBase], None], _: RendererBase) -> None:
+        """Draw an artist, or repeat the marks of an artist that looked the same."""
+        known = self._known_artists.get(look)
+        if known is None:
+            start = len(self.frame)
+            draw(self)
+            self._known_artists[look] = tuple(self.frame[start:])
+        else:
+            self.frame.extend(known)
 
     def draw_path(
         self, gc: GraphicsContextBase, path: Path, transform: Transform, rgbFace: Any = None
@@ -214,23 +218,16 @@ class RecordingRenderer(RendererBase):
         self.frame.extend(self._known_paths[key])
 
     def draw_text(
-        self,
-        gc: GraphicsContextBase,
-        x: float,
-        y: float,
-        s: str,
-        prop: FontProperties,
-        angle: float,
-        ismath: Any = False,
-        mtext: Text | None = None,
+        self, gc: GraphicsContextBase, x: float, y: float, s: str, *font: Any, **options: Any
     ) -> None:
         """Add a line of text with its alignment to the current picture, as a mark.
 
         The browser uses another font, in which the text has another width. With the alignment, the browser
-        can place the text correctly.
+        can place the text correctly. `font` has matplotlib's font properties and the angle.
         """
-        anchor, share = ANCHORS[mtext.get_horizontalalignment() if mtext is not None else "left"]
-        width = self.get_text_width_height_descent(s, prop, ismath)[0]
+        (prop, angle), text = font, options.get("mtext")
+        anchor, share = ANCHORS[text.get_horizontalalignment() if text is not None else "left"]
+        width = self.get_text_width_height_descent(s, prop, ismath=False)[0]
         along = Affine2D().rotate_deg(-angle).transform((share * width, 0.0))
         style: dict[str, str | float] = {"font-size": rounded(prop.get_size_in_points())}
         style |= colour_to_svg("fill", gc.get_rgb(), gc.get_alpha() if gc.get_forced_alpha() else None)
@@ -316,13 +313,14 @@ class RecordingRenderer(RendererBase):
         return path_to_svg(rectangle, self._top_left)
 
 
-def _repeat(marks: Frame, renderer: RendererBase) -> None:
-    """Add recorded marks to the current picture.
-
-    This function replaces the `draw` method of an artist that was recorded for an earlier picture.
-    """
-    assert isinstance(renderer, RecordingRenderer)
-    renderer.frame.extend(marks)
+def _appearance(artist: Artist, axes: Axes) -> Hashable:
+    """Return a value that is equal for artists with the same marks; None if this is not known."""
+    names = LOOKS.get(type(artist))
+    transform = artist.get_data_transform() if isinstance(artist, Rectangle) else artist.get_transform()
+    if names is None or transform is not axes.transData or artist.get_path_effects():
+        return None
+    look = tuple(getattr(artist, f"get_{name}")() for name in names.split())
+    return look if all(isinstance(value, Hashable) for value in look) else None
 
 
 def _finite(path: Path) -> Path:

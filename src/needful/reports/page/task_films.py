@@ -11,6 +11,7 @@ from needful.core.atoms import AbstractState
 from needful.core.controllers import Parameters
 from needful.core.model import Vocabulary
 from needful.core.plans import best_draw
+from needful.envs.drawing.film import Filmable
 from needful.envs.drawing.tries import MAX_DRAWN_TRIES, draws_data, group_draws
 from needful.errors import UnknownNameError
 from needful.evaluation.records import RunRecord
@@ -34,45 +35,56 @@ class FilmLimits:
         pictures: the number of pictures that all films together may have.
         films: the number of films that are made even if they need more pictures; then some states are left
             out.
+        films_3d: the number of films of a domain with 3D films; each takes about a second.
+        keyframes: the number of moments between which a 3D film is interpolated, besides the states.
     """
 
     pictures: int = 1_000
     films: int = 50
+    films_3d: int = 10
+    keyframes: int = 300
 
 
 # The page of `needful run` has fewer films, so that drawing does not take longer than the run itself.
 # `needful report` draws the others.
-RUN_FILMS = FilmLimits(pictures=160, films=8)
+RUN_FILMS = FilmLimits(pictures=130, films=8)
 
 
 @dataclass(frozen=True, slots=True)
 class FilmSelection:
     """The numbers of the tasks that get films; a film is a sequence of pictures of a plan's states.
 
-    A film shows every `stride`-th state of the plan, and always the last state.
+    A film shows every `stride`-th state of the plan, and always the last state. A 3D film shows all states
+    and has at most this number of `keyframes` between them.
     """
 
     tasks: frozenset[int]
     stride: int = 1
+    keyframes: int = 0
 
 
-def choose_films(run: RecordedRun, limits: FilmLimits) -> FilmSelection:
+def choose_films(run: RecordedRun, limits: FilmLimits, in_3d: bool = False) -> FilmSelection:
     """Choose the tasks that get films, so that not many more pictures are drawn than the limits allow.
 
     All tasks with plans are chosen if their plans have few enough states, or if there are at most
     `limits.films` such tasks. Otherwise only some are chosen, but at least `limits.films`. At most half of
     these are failed tasks, or more if there are too few solved tasks. If the plans of the chosen tasks
-    still have too many states, only every `stride`-th state is drawn.
+    still have too many states, only every `stride`-th state is drawn. With `in_3d`, `limits.films_3d` tasks
+    are chosen, and all states are shown.
     """
     planned = [record for record in run.records if record.task in run.plans]
     pictures = sum(len(run.plans[record.task].states) for record in planned)
     most = len(planned)
-    if pictures > limits.pictures and most > limits.films:
+    if in_3d:
+        most = min(most, limits.films_3d)
+    elif pictures > limits.pictures and most > limits.films:
         most = max(limits.films, limits.pictures * most // pictures)
     failed = [record.task for record in planned if not record.solved]
     solved = [record.task for record in planned if record.solved]
     shown_failed = _spread(failed, max(most // 2, most - len(solved)))
     chosen = [*shown_failed, *_spread(solved, most - len(shown_failed))]
+    if in_3d:
+        return FilmSelection(frozenset(chosen), keyframes=limits.keyframes)
     needed = sum(len(run.plans[task].states) for task in chosen)
     return FilmSelection(frozenset(chosen), max(1, math.ceil(needed / limits.pictures)))
 
@@ -101,7 +113,7 @@ def task_rows(
             "film": None,
         }
         if plan is not None and renderer is not None and record.task in films.tasks:
-            row["film"] = film_data(plan, renderer, films.stride)
+            row["film"] = film_data(plan, renderer, films)
         rows.append(row)
     return rows
 
@@ -149,15 +161,18 @@ def plan_data(plan: RecordedPlan, atoms: AtomList, bounds: Mapping[str, Bounds])
     }
 
 
-def film_data(plan: RecordedPlan, renderer: StateRenderer, stride: int) -> dict[str, Any]:
-    """Return pictures of some states of a plan, and the indices of these states.
+def film_data(plan: RecordedPlan, renderer: StateRenderer, films: FilmSelection) -> dict[str, Any]:
+    """Return pictures of some states of a plan, and the indices of these states; or the data of a 3D film.
 
     If the last step failed, the last picture shows its best try, and `tries` has what each try moved.
     """
+    if isinstance(renderer.environment, Filmable):
+        draws = () if plan.end is None else plan.end.draws
+        return renderer.environment.film_3d(plan.states, plan.actions, plan.goal, draws, films.keyframes)
     # Replace the goal's predicates by the environment's: those read from a file have no classifiers.
     goal = bound_to(plan.goal, renderer.environment.vocabulary)
     last = len(plan.states) - 1
-    indices, states = [*range(0, last, stride), last], list(plan.states)
+    indices, states = [*range(0, last, films.stride), last], list(plan.states)
     draws = () if plan.end is None else plan.end.draws
     best = best_draw(draws)
     if best is not None and best.state is not None:

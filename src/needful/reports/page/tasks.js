@@ -14,15 +14,10 @@ function operatorLink(run, name) {
     "aria-label": `Operator ${name}`}, "→");
 }
 
-function makeStage(run, task) {
-  const scene = page.scenes[run.domain];
-  return task.film && scene ? new Picture(scene, task.film) : null;
-}
-
 // The view of a task, and its player (null if there is no plan).
 function taskView(run, task) {
   const view = make("div", {class: "task", role: "region", "aria-label": `Task ${task.task}`});
-  const stage = task.plan ? makeStage(run, task) : null;
+  const stage = task.plan ? makeStage(task.film, page.scenes[run.domain], task.plan) : null;
   const player = task.plan ? new Player(task.plan, run.atoms, stage, name => operatorLink(run, name),
     step => view.isConnected && setFragment(run, `task-${task.task}`, `step-${step}`)) : null;
   fill(view, {}, [

@@ -104,11 +104,16 @@ def as_state(model: HouseModel, snapshot: Snapshot) -> State:
     return State(vectors)
 
 
-def changed_state(model: HouseModel, state: State, snapshot: Snapshot) -> State:
-    """Convert a snapshot to a state that shares the feature vectors of unchanged things with `state`."""
+def changed_state(
+    model: HouseModel, state: State, snapshot: Snapshot, before: Snapshot | None = None
+) -> State:
+    """Convert a snapshot to a state that shares the feature vectors of unchanged things with `state`.
+
+    If you convert many snapshots, pass the snapshot of `state` as `before`, which is slow to compute.
+    """
     changes = {ROBOT_OBJECT: dict(zip(ROBOT_OBJECT.type.features, snapshot.robot.tolist(), strict=True))}
-    before = as_snapshot(model, state).rows
-    for index in np.flatnonzero((before != snapshot.rows).any(axis=1)):
+    rows = (before or as_snapshot(model, state)).rows
+    for index in np.flatnonzero((rows != snapshot.rows).any(axis=1)):
         row = snapshot.rows[index].tolist()
         changes[model.things[index]] = dict(zip(OBJ.features, row, strict=True))
     return state.replace(changes)

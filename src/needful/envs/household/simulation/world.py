@@ -143,8 +143,9 @@ class World:
         """
         physics = RecordingPhysics(self.model)
         motion = self._run_controller(state, controller, target, theta, physics)
-        snapshots = trace(self.model, self._facts(state).geometry.snapshot, motion, physics)
-        return tuple(changed_state(self.model, state, snapshot) for snapshot in snapshots)
+        before = self._facts(state).geometry.snapshot
+        snapshots = trace(self.model, before, motion, physics)
+        return tuple(changed_state(self.model, state, snapshot, before) for snapshot in snapshots)
 
     def start_failure(self, state: State, controller: str, target: Object, theta: Parameters) -> str | None:
         """Return why a controller cannot start in a state, or None if it can.

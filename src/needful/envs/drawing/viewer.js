@@ -1,5 +1,3 @@
-"use strict";
-
 // Draw boxes, cylinders and balls with one light and shadows.
 
 const INSTANCE_FLOATS = 16; // three rotated and scaled axes, the position, and the colour
@@ -57,20 +55,22 @@ precision highp float;
 void main() {}`;
 
 class Viewer {
-  constructor(canvas, stage) {
+  // `film` has the shapes, the robot's arm (or null), the area to show first, and the tries of a failed step.
+  constructor(canvas, film) {
     this.canvas = canvas;
     this.gl = canvas.getContext("webgl2", { antialias: true, premultipliedAlpha: true });
     if (!this.gl) throw new Error("no WebGL 2");
-    this.arm = stage.arm;
+    this.arm = film.arm;
     // Transparent shapes are drawn last, over everything else.
-    const seen = [...stage.shapes].sort((a, b) => b.colour[3] - a.colour[3]);
+    const seen = [...film.shapes].sort((a, b) => b.colour[3] - a.colour[3]);
     this.solid = this.batches(seen.filter((shape) => shape.colour[3] === 1), true);
     this.clear = this.batches(seen.filter((shape) => shape.colour[3] < 1), false);
+    [this.ghosts, this.ghostPoses] = this.makeGhosts(film);
     this.program = this.link(VERTEX, FRAGMENT);
     this.shadowProgram = this.link(VERTEX, SHADOW_FRAGMENT);
     this.shadow = this.shadowTarget();
-    this.house = houseBounds(stage.shapes);
-    this.rooms = stage.focus;
+    this.house = houseBounds(film.shapes);
+    this.rooms = film.focus;
     this.focus = this.rooms;
     this.lamp = lampMatrix(this.house);
     this.goHome();
@@ -141,15 +141,39 @@ class Viewer {
     return (this.span() / 2 / Math.tan(FIELD_OF_VIEW / 2) + 0.3 * (high[1] - low[1]) + this.back) / this.zoom;
   }
 
-  draw(poses, marked, sky, mark) {
+  // Copies of the shapes that each try moved, in the poses where it ended; they are drawn transparently.
+  makeGhosts(film) {
+    const shapes = [], poses = [];
+    film.tries.forEach(([, moved], position) => {
+      for (const [body, ...pose] of moved) {
+        const copies = film.shapes.filter((shape) => shape.body === body);
+        shapes.push(...copies.map((shape) => ({ ...shape, body: poses.length / 7, ghost: position })));
+        poses.push(...pose);
+      }
+    });
+    return [this.batches(shapes, false), new Float32Array(poses)];
+  }
+
+  release() {
+    this.gl.getExtension("WEBGL_lose_context")?.loseContext();
+  }
+
+  // `ghosts` has the colour of each try and whether it is faded; null hides all tries.
+  draw(poses, { marked, mark, ghosts, sky }) {
     const gl = this.gl;
     const scale = Math.min(window.devicePixelRatio || 1, 2);
     const [width, height] = [this.canvas.clientWidth * scale, this.canvas.clientHeight * scale].map(Math.round);
     if (this.canvas.width !== width || this.canvas.height !== height) {
       [this.canvas.width, this.canvas.height] = [width, height];
-      this.fit();
+      if (this.sized) this.fit();
+      else this.goHome();
+      this.sized = true;
     }
-    for (const batch of [...this.solid, ...this.clear]) this.fill(batch, poses, marked, mark);
+    const painted = (shape) => (marked.has(shape.body) ? mixed(shape.colour, mark, 0.75) : shape.colour);
+    for (const batch of [...this.solid, ...this.clear]) this.fill(batch, poses, painted);
+    const tinted = (shape) => [...ghosts[shape.ghost].colour, ghosts[shape.ghost].faded ? 0.08 : 0.45];
+    const tries = ghosts ? this.ghosts : [];
+    for (const batch of tries) this.fill(batch, this.ghostPoses, tinted);
 
     gl.enable(gl.DEPTH_TEST);
     gl.bindFramebuffer(gl.FRAMEBUFFER, this.shadow.frame);
@@ -167,7 +191,7 @@ class Viewer {
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     gl.depthMask(false);
-    this.clear.forEach((batch) => this.show(batch));
+    [...this.clear, ...tries].forEach((batch) => this.show(batch));
     gl.depthMask(true);
     gl.disable(gl.BLEND);
   }
@@ -217,7 +241,7 @@ class Viewer {
   batches(shapes, withArm) {
     return Object.entries(MESHES).map(([kind, mesh]) => {
       const chosen = shapes.filter((shape) => shape.kind === kind);
-      const arms = withArm && kind === "cylinder" ? 1 : 0;
+      const arms = withArm && this.arm && kind === "cylinder" ? 1 : 0;
       return this.batch(mesh(), chosen, arms);
     }).filter((batch) => batch.count > 0);
   }
@@ -244,13 +268,12 @@ class Viewer {
     return batch;
   }
 
-  fill(batch, poses, marked, mark) {
+  fill(batch, poses, colourOf) {
     batch.shapes.forEach((shape, number) => {
       const axes = turned(poses, shape.body * 7 + 3);
       const place = [0, 1, 2].map((i) => poses[shape.body * 7 + i]
         + axes[0][i] * shape.centre[0] + axes[1][i] * shape.centre[1] + axes[2][i] * shape.centre[2]);
-      const colour = marked.has(shape.body) ? mixed(shape.colour, mark, 0.75) : shape.colour;
-      put(batch.floats, number, axes.map((axis, i) => axis.map((value) => value * shape.half[i])), place, colour);
+      put(batch.floats, number, axes.map((axis, i) => axis.map((value) => value * shape.half[i])), place, colourOf(shape));
     });
     if (batch.arms) this.putArm(batch, poses);
     this.gl.bindBuffer(this.gl.ARRAY_BUFFER, batch.buffer);

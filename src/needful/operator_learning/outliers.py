@@ -1,0 +1,147 @@
+"""Find outliers: transitions that differ from almost all others of the same action, to be ignored.
+
+There are two signs:
+
+- An operator explains almost none of its controller's transitions. It may describe a chance effect.
+- An atom holds before almost all transitions of an operator, but not before this one. The atom may be a
+  precondition that a detector missed in one state.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from needful.abstraction.atom_table import AtomKey, bits
+from needful.operator_learning.encoding import TransitionId
+from needful.operator_learning.induction import Datum, liftable_atoms_before
+from needful.operator_learning.learning_problem import LearningProblem
+from needful.operator_learning.objective import Hypothesis
+from needful.operator_learning.partition import FittedOperator
+from needful.operator_learning.unnamed_objects import purposeless_steps
+
+# An operator that explains at most this share of its controller's transitions may be a mistake.
+RARE = 0.02
+# An operator that explains at most this share may be a mistake if it is often false in other transitions.
+FEW = 0.25
+# With fewer transitions, chance cannot be told from a rule.
+ENOUGH = 20
+# Fewer transitions than this do not show that an operator is misleading: they may be all uses of a rule.
+MIN_MISLEADING = 2
+# With noisy atoms, at most this share of an operator's transitions may lack one of its preconditions.
+NOISE = 0.08
+# If more than this share of all steps has no purpose, a precondition was probably lost because of noise.
+MANY = 0.25
+
+
+def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool) -> set[TransitionId]:
+    """Return the outliers: transitions that are probably mistakes, so that the learner can ignore them.
+
+    Transitions of misleading operators count only if more than twice as many steps have no purpose, so that
+    the demonstrations certainly contain detours. Transitions with wrong atoms are searched for only if the
+    demonstrations are `noisy`, or if many steps have no purpose. Such steps may establish a precondition
+    that was lost because of a wrong atom.
+    """
+    found = rare_operator_transitions(hypothesis, problem)
+    purposeless = len(purposeless_steps(hypothesis))
+    misleading = misleading_operator_transitions(hypothesis, problem)
+    if MIN_MISLEADING <= len(misleading) < purposeless / 2:
+        found |= misleading
+    if noisy:
+        found |= noisy_transitions(hypothesis.fitted)
+    elif purposeless > MANY * problem.size:
+        found |= noisy_transitions(one for one in hypothesis.fitted if len(one.data) >= ENOUGH)
+    return found
+
+
+def ignoring_pays(new: Hypothesis, old: Hypothesis, ignored: int, noisy: bool) -> bool:
+    """Return whether operators that were learned without outliers (`new`) are better than the `old` ones.
+
+    `ignored` is the number of outliers that were left out. The new operators are better if there are fewer
+    of them, or if more steps than `ignored` have a purpose with the new operators and none with the old
+    ones. If the demonstrations are `noisy`, equally many operators with more preconditions in total are
+    better too, because wrong atoms can hide preconditions.
+    """
+    if new.coverage.uncovered > old.coverage.uncovered:
+        return False
+    gained = len(purposeless_steps(old)) - len(purposeless_steps(new))
+    more = len(new.fitted) - len(old.fitted)
+    stronger = more == 0 and _precondition_count(new) > _precondition_count(old)
+    return more < 0 or gained > ignored or (noisy and stronger)
+
+
+def _precondition_count(hypothesis: Hypothesis) -> int:
+    return sum(len(fitted.operator.preconditions) for fitted in hypothesis.fitted)
+
+
+def rare_operator_transitions(hypothesis: Hypothesis, problem: LearningProblem) -> set[TransitionId]:
+    """Return the transitions of operators that explain almost none of their controller's transitions."""
+    found: set[TransitionId] = set()
+    for fitted in hypothesis.fitted:
+        transitions = problem.transitions.by_controller[fitted.operator.controller.name]
+        if len(fitted.data) <= RARE * len(transitions):
+            found |= {transition.transition_id for transition, _ in fitted.data}
+    return found
+
+
+def misleading_operator_transitions(hypothesis: Hypothesis, problem: LearningProblem) -> set[TransitionId]:
+    """Return the transitions of operators that predict too much: another operator suffices for these.
+
+    After a detour, an object may be in reach by chance. An operator that predicts this explains the detour,
+    but its prediction is false in other uses of the controller. It must explain few transitions and be
+    false in twice as many. The other operator must explain most uses of the controller, predict nothing
+    false in any of them, and be applicable in the transitions in question.
+    """
+    found: set[TransitionId] = set()
+    for fitted in hypothesis.fitted:
+        transitions = problem.transitions.by_controller[fitted.operator.controller.name]
+        few = len(transitions) >= ENOUGH and len(fitted.data) <= FEW * len(transitions)
+        if few and len(problem.validity.of_operator(fitted.operator)) >= 2 * len(fitted.data):
+            explained = [transition for transition, _ in fitted.data]
+            others = (
+                one.operator
+                for one in hypothesis.fitted
+                if one.operator.controller == fitted.operator.controller
+                and 2 * len(one.data) > len(transitions)
+                and not problem.validity.of_operator(one.operator)
+            )
+            if any(all(problem.matcher.is_consistent(other, one) for one in explained) for other in others):
+                found |= {one.transition_id for one in explained}
+    return found
+
+
+def noisy_transitions(operators: Iterable[FittedOperator]) -> set[TransitionId]:
+    """Return the transitions that differ from almost all others of their operator.
+
+    A transition differs if an atom does not hold before it, but holds before almost all other transitions.
+    A transition also differs if it made an atom false that almost no other transition made false.
+    """
+    found: set[TransitionId] = set()
+    for fitted in operators:
+        few = NOISE * len(fitted.data)
+        held = {datum: set(liftable_atoms_before(fitted.operator, datum)) for datum in fitted.data}
+        deleted = {datum: _deleted(datum) for datum in fitted.data}
+        holding = Counter(key for keys in held.values() for key in keys)
+        deleting = Counter(key for keys in deleted.values() for key in keys)
+        almost_always = {key for key, count in holding.items() if 0 < len(held) - count <= few}
+        hardly_ever = {key for key, count in deleting.items() if count <= few}
+        found |= {
+            datum[0].transition_id
+            for datum in fitted.data
+            if almost_always - held[datum] or deleted[datum] & hardly_ever
+        }
+    return found
+
+
+def _deleted(datum: Datum) -> set[AtomKey]:
+    """Return the keys of the atoms that became false in a transition.
+
+    In a key, an object is replaced by the index of its parameter, or by -1 if it has no parameter.
+    """
+    transition, objects = datum
+    index_of = {number: index for index, number in enumerate(objects)}
+    table = transition.table
+    return {
+        (table.atoms[atom].predicate.name, tuple(index_of.get(n, -1) for n in table.arguments[atom]))
+        for atom in bits(transition.deleted)
+    }
