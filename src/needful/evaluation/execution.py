@@ -61,7 +61,7 @@ class Trial:
         outcome: `SOLVED` if the goal holds in the true final state, else the reason for the failure.
         seconds: the time for planning and for decisions.
         execution: the entry `execution` of the record: the settings, the number of executed controllers,
-            and the number of replans. None if plans are only checked.
+            and the number of replans.
     """
 
     result: PlanningResult
