@@ -41,7 +41,12 @@ def test_progress_bars_on_a_terminal(tmp_path: Path) -> None:
     os.close(stderr)
     shown = read_all(terminal)
     assert finish(process).json["solved"] == 1
-    for stage in ("Collecting demonstrations", "Learning operators", "Solving unseen tasks", "Drawing"):
+    for stage in (
+        "Collecting demonstrations",
+        "Learning operators",
+        "Solving unseen tasks",
+        "Writing the report",
+    ):
         assert stage in shown
     assert "2/2" in shown
 

@@ -146,6 +146,16 @@ def test_progress_file_has_the_stage_and_the_hill_climb(
     assert not (folder.path / "progress.json").exists()
 
 
+def test_the_climb_is_written_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Hill climbing may end within a second, and training samplers takes long after it.
+    monkeypatch.setattr(run_folder, "PROGRESS_SECONDS", 1e9)
+    folder = RunFolder.create(tmp_path / "run")
+    progress = RecordedProgress(SilentProgress(), folder)
+    progress.stage("Learning")
+    progress.observe_hypothesis(7, 1, 9)
+    assert "uncovered" in (folder.path / "progress.json").read_text()
+
+
 def test_observed_learning_learns_the_same_operators(tmp_path: Path) -> None:
     environment, config = make_environment("cluttered-1d"), RunConfig(demos=4, tasks=0)
     seen: list[tuple[int, int, int]] = []

@@ -39,9 +39,8 @@ class AtomTable:
         self._bits: dict[AtomKey, int] = {}
         self._predicate_masks: dict[str, int] = {}
         self._argument_masks: dict[tuple[str, int, int], int] = {}
-        # For each type, the mask of its objects, with and without those of subtypes.
+        # For each type, the mask of its objects; those of subtypes are included.
         self._type_masks: dict[Type, int] = {}
-        self._exact_type_masks: dict[Type, int] = {}
         self.with_repeated_argument = 0
         self._type_argument_masks: dict[tuple[str, int, Type], int] = {}
         self._object_masks: dict[int, int] = {}
@@ -55,20 +54,17 @@ class AtomTable:
         """
         table = AtomTable(())
         table.objects, table.object_number = self.objects, self.object_number
-        table._type_masks, table._exact_type_masks = self._type_masks, self._exact_type_masks
-        table.atoms = list(atoms)
-        bit, predicate_masks, argument_masks = 1, table._predicate_masks, table._argument_masks
-        for key in keys:
-            name, arguments = key
-            table._bits[key] = bit
-            table.arguments.append(arguments)
+        table._type_masks = self._type_masks
+        table.atoms, table.arguments = list(atoms), [arguments for _, arguments in keys]
+        table._bits = {key: 1 << number for number, key in enumerate(keys)}
+        predicate_masks, argument_masks = table._predicate_masks, table._argument_masks
+        for (name, arguments), bit in table._bits.items():
             predicate_masks[name] = predicate_masks.get(name, 0) | bit
-            if len(set(arguments)) < len(arguments):
+            if len(arguments) > 1 and len(set(arguments)) < len(arguments):
                 table.with_repeated_argument |= bit
             for position, argument in enumerate(arguments):
                 entry = (name, position, argument)
                 argument_masks[entry] = argument_masks.get(entry, 0) | bit
-            bit <<= 1
         return table
 
     def renamed(
@@ -94,6 +90,11 @@ class AtomTable:
 
     def __len__(self) -> int:
         return len(self.atoms)
+
+    def predicates(self) -> dict[str, Predicate]:
+        """Return the predicates of the numbered atoms, by name."""
+        masks = self._predicate_masks.items()
+        return {name: self.atoms[mask.bit_length() - 1].predicate for name, mask in masks}
 
     def number(self, atom: GroundAtom) -> int:
         """Return the number of the given atom; an atom without a number gets the next free one."""
@@ -209,15 +210,11 @@ class AtomTable:
 
         In this mask of objects, bit i stands for the object with number i.
         """
-        known = self._type_masks.get(kind)
-        if known is None:
-            if not self._exact_type_masks:
-                for number, obj in enumerate(self.objects):
-                    mask = self._exact_type_masks.get(obj.type, 0)
-                    self._exact_type_masks[obj.type] = mask | 1 << number
-            known = sum(mask for one, mask in self._exact_type_masks.items() if one.is_subtype_of(kind))
-            self._type_masks[kind] = known
-        return known
+        if not self._type_masks:
+            for number, obj in enumerate(self.objects):
+                for one in obj.type.ancestry():
+                    self._type_masks[one] = self._type_masks.get(one, 0) | 1 << number
+        return self._type_masks.get(kind, 0)
 
     def domains(self, operator: str, parameters: Iterable[Variable]) -> list[int]:
         """Return, for each parameter of an operator, the mask of the objects of its type.

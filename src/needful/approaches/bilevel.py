@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import count
 from types import MappingProxyType
 from typing import Protocol
 
@@ -112,7 +113,6 @@ class BilevelApproach:
                 lambda practised: learn((*demonstrations, *practised)),
             )
         if config.validation_folds:
-            config.progress.stage("Cross-validating")
             recorded = (*demonstrations, *learned.practised)
             learned = with_validation(learned, self, recorded, config, deadline)
         return learned
@@ -346,7 +346,10 @@ def with_validation(
         # The duration of the experiments is not known before.
         deadline = deadline.at_most(config.validation_limit)
 
+    report, finished = config.progress.stage("Cross-validating", folds), count()
+
     def learn(demonstrations: Sequence[Demonstration]) -> LearnedOperators:
+        report(next(finished))
         if config.experiments is None or config.execute is None:
             return approach.learn_operators(tuple(demonstrations), config.replays, deadline)
         found = learn_model(

@@ -15,7 +15,16 @@ from typing import Any, ParamSpec
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.text import Text
 
 from needful.core.atoms import AbstractState
 from needful.core.cards import seconds_text
@@ -144,7 +153,7 @@ class ProgressBars:
         passes it the number of finished parts whenever this changes.
         """
         self.finish()
-        task = self._current = self._bars.add_task(name, total=total)
+        task = self._current = self._bars.add_task(name, total=total, counted=total is not None)
         return lambda done: self._bars.update(task, completed=done)
 
     def line(self) -> str:
@@ -162,11 +171,18 @@ class ProgressBars:
             self._bars.update(self._current, total=total, completed=total)
 
 
+class _PartsColumn(MofNCompleteColumn):
+    """The number of finished parts and of all parts; empty if the number of all parts is not known."""
+
+    def render(self, task: Task) -> Text:
+        return super().render(task) if task.fields["counted"] else Text()
+
+
 @contextmanager
 def progress_bars() -> Iterator[ProgressBars]:
     """Show progress on stderr during the `with` block: bars on a terminal, otherwise a line every 10 s."""
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), _PartsColumn(), TimeElapsedColumn())
     # Do not use `console.is_terminal`: if FORCE_COLOR is set, it is True even if stderr is a log file.
     with Progress(*columns, console=console, disable=not sys.stderr.isatty()) as bars:
         shown = ProgressBars(bars)

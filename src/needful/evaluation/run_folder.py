@@ -133,7 +133,7 @@ class RunFolder:
 
 @dataclass(frozen=True, slots=True)
 class RecordedProgress:
-    """Passes progress reports on, and writes them to progress.json, at most once per second."""
+    """Passes progress reports on, and writes them to progress.json: finished parts once per second."""
 
     shown: Progress
     folder: RunFolder
@@ -163,7 +163,7 @@ class RecordedProgress:
             steps.clear()
         if not steps or steps[-1] != step:
             steps.append(step)
-            self._write_sometimes()
+            self._write()  # steps are few, and after the last one other work may take long
 
     def _write_sometimes(self) -> None:
         if time.monotonic() - self._written[-1] >= PROGRESS_SECONDS:

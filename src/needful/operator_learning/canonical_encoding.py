@@ -99,10 +99,10 @@ class _Reader:
         facts = arguments + actions
         structure.fact_demonstrations += [index] * len(facts)
         structure.fact_relations += [relation for relation, _ in facts]
-        for number, (_, objects_of_fact) in enumerate(facts, start=base):
-            structure.argument_facts += [number] * len(objects_of_fact)
-            structure.argument_positions += range(len(objects_of_fact))
-            structure.argument_objects += objects_of_fact
+        # Comprehensions, because this is a large part of the time for encoding.
+        structure.argument_facts += [number for number, one in enumerate(facts, start=base) for _ in one[1]]
+        structure.argument_positions += [position for one in facts for position, _ in enumerate(one[1])]
+        structure.argument_objects += [number for one in facts for number in one[1]]
         events = [(INITIAL, initial), (GOAL, goal)]
         for step, (deleted, added_now) in enumerate(changes):
             events += ((DELETED + KINDS * step, deleted), (ADDED + KINDS * step, added_now))
@@ -228,10 +228,11 @@ class _Writer:
             self._atoms[kinds] = {}
         objects, known = self._tables[kinds].objects, self._atoms[kinds]
         rank_of = {number: rank for rank, number in enumerate(order)}
+        names = {relation: predicate.name for relation, predicate in self._predicates.items()}
         entries = sorted(
             [
                 (
-                    (self._predicates[relation].name, tuple([rank_of[number] for number in arguments])),
+                    (names[relation], tuple([rank_of[number] for number in arguments])),
                     local,
                     relation,
                 )

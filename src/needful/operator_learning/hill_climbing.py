@@ -237,11 +237,11 @@ def _reliable_atoms(
     if len(data) < MIN_TRANSITIONS:
         return
     after = common_atoms_after(operator, data, reusable)
+    predictions = [problem.matcher.predict(operator, *datum) for datum in data] if after else []
     for key in sorted(after):
         predicted = all(
-            transition.table.ground((key,), objects)
-            & problem.matcher.predict(operator, transition, objects)
-            for transition, objects in data
+            transition.table.ground((key,), objects) & prediction
+            for (transition, objects), prediction in zip(data, predictions, strict=True)
         )
         if not predicted:
             yield from lifted_atoms(operator.parameters, {key: after[key]})

@@ -294,7 +294,8 @@ def _held(key: AtomKey, datum: Datum) -> bool:
 def opportunities_of(fitted: FittedOperator, problem: LearningProblem) -> Opportunities:
     """Return the opportunities of an operator (see `Opportunities`) in the demonstrations that use it."""
     used = {transition.demonstration for transition, _ in fitted.data}
-    return Opportunities(fitted, [one for one in problem.demonstrations if one.index in used])
+    demonstrations = [one for one in problem.demonstrations if one.index in used]
+    return Opportunities(fitted, demonstrations, problem.opportunities)
 
 
 def avoidable_predicates(
@@ -315,7 +316,7 @@ def avoidable_predicates(
             added = {table.atoms[atom].predicate.name for atom in bits(transition.added)}
             adding.update((controller, name) for name in added)
         excluded |= {table.atoms[atom].predicate.name for atom in bits(demonstration.goal)}
-        known |= {atom.predicate.name: atom.predicate for atom in table.atoms}
+        known |= table.predicates()
     excluded |= {name for (controller, name), count in adding.items() if count > SIDE * uses[controller]}
     return [predicate for name, predicate in sorted(known.items()) if name not in excluded - negated]
 

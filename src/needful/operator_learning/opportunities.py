@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import islice
 from operator import or_
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from needful.abstraction.atom_table import AtomKey, bits, lifted_key
 from needful.abstraction.joins import UNBOUND, Constraint, join
@@ -35,6 +35,15 @@ EXAMINED_GROUNDINGS = 10
 SCREENING_DEMONSTRATIONS = 4
 
 T = TypeVar("T")
+# For the parameters, preconditions, negative preconditions and add effects of an operator: its
+# opportunities by demonstration, and those at which a condition did not hold, also by condition.
+OpportunityCache: TypeAlias = dict[
+    tuple[object, ...],
+    tuple[
+        dict[EncodedDemonstration, list[Datum]],
+        dict[tuple[EncodedDemonstration, frozenset[AtomKey]], list[Datum]],
+    ],
+]
 
 
 def evidence_bits(held: int, opportunities: int) -> float:
@@ -49,15 +58,27 @@ class Opportunities:
     """The opportunities of one operator: its groundings that could have been used in the demonstrations.
 
     These groundings were applicable, and not all their add effects held yet. For speed, only some of the
-    demonstrations, states and groundings are examined, chosen at regular intervals.
+    demonstrations, states and groundings are examined, chosen at regular intervals. Results are stored in
+    `cache`, for operators with the same parameters, preconditions and add effects.
     """
 
-    def __init__(self, fitted: FittedOperator, demonstrations: Sequence[EncodedDemonstration]) -> None:
-        self.arity = len(fitted.operator.parameters)
-        self._operator = fitted.operator
+    def __init__(
+        self,
+        fitted: FittedOperator,
+        demonstrations: Sequence[EncodedDemonstration],
+        cache: OpportunityCache | None = None,
+    ) -> None:
+        operator = fitted.operator
+        self.arity = len(operator.parameters)
+        self._operator = operator
         self._demonstrations = demonstrations
-        self._found: dict[int, list[Datum]] = {}
-        self._lacking: dict[tuple[int, frozenset[AtomKey]], list[Datum]] = {}
+        key = (
+            operator.parameters,
+            operator.preconditions,
+            operator.negative_preconditions,
+            operator.add_effects,
+        )
+        self._found, self._lacking = ({} if cache is None else cache).setdefault(key, ({}, {}))
 
     def bits(self, *conditions: frozenset[AtomKey], stronger: frozenset[AtomKey] | None = None) -> float:
         """Return the evidence, in bits, that at least one of the conditions must hold.
@@ -104,7 +125,7 @@ class Opportunities:
         stronger: frozenset[AtomKey] | None = None,
     ) -> list[Datum]:
         """Return the opportunities in a demonstration at which a condition did not hold."""
-        known = self._lacking.get((demonstration.index, atoms))
+        known = self._lacking.get((demonstration, atoms))
         if known is not None:
             return known
         data = self._of(demonstration) if stronger is None else self._without(stronger, demonstration)
@@ -120,13 +141,13 @@ class Opportunities:
                 held = results[key] = holds(atoms, self.arity, datum)
             if not held:
                 lacking.append(datum)
-        self._lacking[demonstration.index, atoms] = lacking
+        self._lacking[demonstration, atoms] = lacking
         return lacking
 
     def _of(self, demonstration: EncodedDemonstration) -> list[Datum]:
-        known = self._found.get(demonstration.index)
+        known = self._found.get(demonstration)
         if known is None:
-            known = self._found[demonstration.index] = list(self._applicable(demonstration))
+            known = self._found[demonstration] = list(self._applicable(demonstration))
         return known
 
     @cached_property
@@ -219,13 +240,19 @@ def satisfying_objects(key: AtomKey, transition: EncodedTransition, bound: tuple
     The objects are returned as a mask. The smaller indices in the atom's key stand for the objects in
     `bound`.
     """
-    table, indices, last = transition.table, key[1], len(bound)
-    mask = atoms_before(key, transition, bound)
-    if indices.count(last) > 1:
-        positions = [position for position, index in enumerate(indices) if index == last]
+    name, indices = key
+    table, last = transition.table, len(bound)
+    mask = transition.before & table.with_predicate(name)
+    positions: list[int] = []
+    for position, index in enumerate(indices):
+        if index == last:
+            positions.append(position)
+        elif 0 <= index < last:
+            mask &= table.with_argument(name, position, bound[index])
+    if len(positions) > 1:
         rows = ([table.arguments[atom][position] for position in positions] for atom in bits(mask))
         return functools.reduce(or_, (1 << row[0] for row in rows if len(set(row)) == 1), 0)
-    return table.objects_at(indices.index(last), mask)
+    return table.objects_at(positions[0], mask)
 
 
 def atoms_before(key: AtomKey, transition: EncodedTransition, bound: Sequence[int]) -> int:

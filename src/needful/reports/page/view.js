@@ -8,7 +8,7 @@ let known = [], selected = null, version = null, shownDetails = "";
 
 const list = make("tbody", {});
 const detail = make("section", {id: "run", "aria-live": "polite", hidden: true});
-const filter = make("input", {type: "search", id: "filter", placeholder: "name, domain or learner", oninput: () => arrange()});
+const filter = make("input", {type: "search", id: "filter", placeholder: "name, domain or learner", size: 24, oninput: () => arrange()});
 const compare = make("button", {type: "button", class: "picker", onclick: () => openReport([...chosen])}, "Open a page about the chosen runs");
 
 function openReport(names) {
@@ -27,6 +27,11 @@ function stateText(run) {
   return run.state === "running" && run.stage ? run.stage : run.state;
 }
 
+function solvedText(run) {
+  if (run.total === null || run.total === run.done) return `${run.solved}/${run.done}`;
+  return run.done ? `${run.solved}/${run.done}, of ${run.total}` : `0 of ${run.total}`;
+}
+
 function fillRow(row, run) {
   const finished = run.state === "finished";
   const box = make("input", {type: "checkbox", "aria-label": `Choose ${run.name}`, disabled: !finished, onchange: event => {
@@ -37,14 +42,15 @@ function fillRow(row, run) {
   row.replaceChildren(...[box,
     make("button", {type: "button", class: "link", onclick: () => select(run.name)}, run.name),
     run.domain, run.learner, run.seed === null ? "–" : String(run.seed), stateText(run),
-    make("div", {class: "solved"}, `${run.solved}/${run.done}${run.total === null || run.total === run.done ? "" : ` of ${run.total}`}`, meterOf(run)),
+    make("div", {class: "solved"}, solvedText(run), meterOf(run)),
     run.started.replace("T", " ").replace("Z", ""),
   ].map(cell => make("td", {}, cell)));
 }
 
 function countChosen() {
   compare.disabled = !chosen.size || chosen.size > MAX_REPORTED;
-  compare.textContent = chosen.size > MAX_REPORTED ? `Choose at most ${MAX_REPORTED} runs` : `Open a page about ${count(chosen.size, "chosen run")}`;
+  compare.textContent = chosen.size > MAX_REPORTED ? `Choose at most ${MAX_REPORTED} runs`
+    : chosen.size ? `Open a page about ${count(chosen.size, "chosen run")}` : "Choose finished runs to compare";
 }
 
 function arrange() {
@@ -97,7 +103,7 @@ async function refreshDetails() {
   const drawable = climb && Array.isArray(climb.steps) && climb.steps.length > 0 && climb.steps.every(step => Number.isFinite(step.uncovered));
   detail.replaceChildren(...[
     make("h2", {id: "run-title"}, run.name),
-    make("p", {class: "lead"}, `${stateText(run)}. ${count(tasks.length, "task")} done, ${run.solved} solved.`),
+    make("p", {class: "lead"}, `${heading(stateText(run))}. ${count(tasks.length, "task")} done, ${run.solved} solved.`),
     run.error ? make("p", {class: "notice"}, run.error) : null,
     run.made.command ? make("p", {}, make("code", {class: "command"}, run.made.command)) : null,
     run.state === "finished" ? make("p", {}, make("button", {type: "button", class: "picker", onclick: () => openReport([run.name])}, "Open the page about this run")) : null,

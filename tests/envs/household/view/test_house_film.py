@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from needful.core.plans import Draw
+from needful.envs.drawing.film import TRIES_MILLISECONDS
 from needful.envs.household.view import film
 from needful.envs.household.view.film import film_house
 from opengl import skip_without_opengl
@@ -44,3 +47,17 @@ def test_a_plan_that_failed_has_a_film_too(errand, monkeypatch):
     monkeypatch.setattr(film, "MAX_PICTURES", 3)
     world, result = errand
     assert 2 <= len(film_house(world, cut_short(result, 1), result.subgoals[-1], ()).pictures) <= 3
+
+
+def test_the_tries_of_a_failed_step_are_shown(errand, monkeypatch):
+    monkeypatch.setattr(film, "MAX_PICTURES", 3)
+    world, result = errand
+    failed = cut_short(result, 1)
+    draws = tuple(
+        Draw(result.actions[1].parameters, failed.outcome, state=state) for state in result.states[4:6]
+    )
+    missed = replace(failed, failure=replace(failed.failure, draws=draws))
+    shown = film_house(world, missed, result.subgoals[-1], ())
+    where = shown.milliseconds.index(TRIES_MILLISECONDS)
+    before, tries = (np.asarray(shown.pictures[index])[:, : film.WIDTH] for index in (where - 1, where))
+    assert 0.001 < (before != tries).any(axis=2).mean() < 0.2

@@ -12,7 +12,15 @@ from needful.core.controllers import GroundController
 from needful.core.objects import Object
 from needful.core.plans import PlanningResult
 from needful.core.state import State
-from needful.envs.drawing.film import LAST_FRAME_MILLISECONDS, Film, PlanCaptions, add_captions
+from needful.envs.drawing.film import (
+    LAST_FRAME_MILLISECONDS,
+    TRIES_MILLISECONDS,
+    Film,
+    PlanCaptions,
+    add_captions,
+)
+from needful.envs.drawing.pictures import Caption
+from needful.envs.drawing.tries import MAX_DRAWN_TRIES, TONES, group_draws
 from needful.envs.household.scene.scene import ROBOT_OBJECT, Scene
 from needful.envs.household.simulation.world import World
 from needful.envs.household.view.rendering import HouseRenderer, overview_camera
@@ -94,21 +102,29 @@ def _position(state: State, obj: Object) -> tuple[float, float]:
 def film_house(
     world: World, result: PlanningResult, goal: AbstractState, predicates: Sequence[Predicate]
 ) -> Film:
-    """Return a film of a planning result; a failed plan is shown up to the best try of the failed step.
+    """Return a film of a planning result.
 
-    Captions list changes of the given predicates that an operator does not predict. Rendering needs OpenGL.
+    If a step failed, a picture shows where its tries ended, and the film ends with the best one. Captions
+    list changes of the given predicates that an operator does not predict. Rendering needs OpenGL.
     """
     from PIL import Image
 
-    scene, result = world.model.scene, result.with_missed_step()
+    scene, draws = world.model.scene, () if result.failure is None else result.failure.draws
+    started = len(result.states) - 1  # the state in which the failed step started, if one failed
+    result = result.with_missed_step()
     keyframes = plan_keyframes(world, result.states, result.actions, MAX_PICTURES)
     texts = PlanCaptions(result, goal, predicates)
-    captions = [
-        (texts.still if keyframe.last else texts.moving)(keyframe.step, keyframe.state)
-        for keyframe in keyframes
-    ]
     camera = overview_camera(scene, rooms_shown(scene, keyframes, goal), WIDTH / HEIGHT)
+    tones = [TONES[group] for group in group_draws(draws)[0]]
+    landed = [(draw.state, tone) for draw, tone in zip(draws, tones, strict=True) if draw.state is not None]
+    frames: list[tuple[Image.Image, Caption, int]] = []
     with HouseRenderer(world.model, WIDTH, HEIGHT) as renderer:
-        pictures = [Image.fromarray(renderer.frame(keyframe.state, camera)) for keyframe in keyframes]
-    pauses = [STEP_MILLISECONDS if keyframe.last else MILLISECONDS for keyframe in keyframes]
+        for step, state, last in ((one.step, one.state, one.last) for one in keyframes):
+            caption, pause = (texts.still, STEP_MILLISECONDS) if last else (texts.moving, MILLISECONDS)
+            picture = Image.fromarray(renderer.frame(state, camera))
+            frames.append((picture, caption(step, state), pause))
+            if draws and last and step == started:
+                tries = Image.fromarray(renderer.frame(state, camera, landed[:MAX_DRAWN_TRIES]))
+                frames.append((tries, texts.tries(step, state, len(draws)), TRIES_MILLISECONDS))
+    pictures, captions, pauses = zip(*frames, strict=True)
     return Film(add_captions(pictures, captions), (*pauses[:-1], LAST_FRAME_MILLISECONDS))

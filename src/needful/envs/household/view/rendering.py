@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import product
@@ -25,6 +26,7 @@ from needful.errors import InvalidInputError
 # In pictures, walls are transparent and end at this height (metres), so that the rooms are visible.
 WALL_CUT_HEIGHT = 0.9
 WALL_OPACITY = 0.35
+TRY_OPACITY = 0.45
 
 # The height of the tallest furniture (metres), and the fraction of the picture that the rooms may fill.
 MAX_FURNITURE_HEIGHT, FILL_FRACTION = 1.8, 0.97
@@ -127,10 +129,13 @@ class HouseRenderer:
         self._context.free()
         self._gl.free()
 
-    def frame(self, state: State, camera: Camera | None = None) -> np.ndarray:
+    def frame(
+        self, state: State, camera: Camera | None = None, tries: Iterable[tuple[State, str]] = ()
+    ) -> np.ndarray:
         """Return a picture of a state as an array of height × width × 3 bytes.
 
-        Without a camera, the picture shows the whole house.
+        Without a camera, the picture shows the whole house. `tries` are other states, each with a colour
+        such as "#ff0000"; what is elsewhere in them is added as a transparent copy in this colour.
         """
         self._apply_state(state)
         camera = camera or overview_camera(self._model.scene)
@@ -153,6 +158,8 @@ class HouseRenderer:
         )
         self._cut_walls()
         self._add_arm()
+        for tried, colour in tries:
+            self._add_copies(tried, colour)
         pixels = np.empty((self._rect.height, self._rect.width, 3), dtype=np.uint8)
         mujoco.mjr_render(self._rect, self._scene, self._context)
         mujoco.mjr_readPixels(pixels, None, self._rect, self._context)
@@ -183,6 +190,22 @@ class HouseRenderer:
         )
         mujoco.mjv_connector(geom, kind, ARM_RADIUS, *self._arm)
         self._scene.ngeom += 1
+
+    def _add_copies(self, tried: State, colour: str) -> None:
+        """Add transparent copies of all geoms whose pose in the state `tried` differs from that shown."""
+        model, data = self._model.query_model, mujoco.MjData(self._model.query_model)
+        apply_snapshot(self._model, data, as_snapshot(self._model, tried))
+        mujoco.mj_kinematics(model, data)
+        moved = np.abs(data.geom_xpos - self._data.geom_xpos).max(axis=1) > 1e-3
+        moved |= np.abs(data.geom_xmat - self._data.geom_xmat).max(axis=1) > 1e-3
+        rgba = np.array([*(value / 255 for value in bytes.fromhex(colour[1:])), TRY_OPACITY], np.float32)
+        for index in np.flatnonzero(moved)[: MAX_GEOMS - self._scene.ngeom]:
+            geom, pose = (
+                self._scene.geoms[self._scene.ngeom],
+                (data.geom_xpos[index], data.geom_xmat[index]),
+            )
+            mujoco.mjv_initGeom(geom, model.geom_type[index], model.geom_size[index], *pose, rgba)
+            self._scene.ngeom += 1
 
 
 def _options() -> Any:
