@@ -70,9 +70,10 @@ class AtomTable:
     def renamed(
         self, objects: Sequence[Object], atoms: Sequence[GroundAtom], names: Mapping[str, str]
     ) -> AtomTable:
-        """Return a table in which other objects and atoms have the numbers of those in this table.
+        """Return a copy of this table in which objects, atoms and predicates are replaced by others.
 
-        `names` contains the new name of each predicate.
+        `objects` and `atoms` are the new ones in the order of their numbers, which stay the same. `names`
+        maps the name of each predicate to its new name.
         """
         table = AtomTable(())
         table.objects = tuple(objects)
@@ -188,7 +189,8 @@ class AtomTable:
     def objects_at(self, position: int, mask: int) -> int:
         """Return the mask of the objects at one argument position of the atoms of a mask.
 
-        Results are cached, because consecutive states have the same atoms of most predicates.
+        Results are cached: between consecutive states, the atoms of most predicates do not change, so the
+        same masks are passed again.
         """
         known = self._objects_at.get((position, mask))
         if known is None:
@@ -219,7 +221,7 @@ class AtomTable:
     def domains(self, operator: str, parameters: Iterable[Variable]) -> list[int]:
         """Return, for each parameter of an operator, the mask of the objects of its type.
 
-        Results are cached by the operator's text.
+        `operator` is the operator's text; it is the key under which results are cached.
         """
         known = self._domains.get(operator)
         if known is None:

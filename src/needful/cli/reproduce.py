@@ -293,7 +293,7 @@ def _run(
         with showing(table):
             return sweep(jobs, folder, executor, retry_errors, table, job_function, older)
     except (KeyboardInterrupt, NeedfulError):
-        # Outside of the block, so that the table does not overwrite the line.
+        # Print after the `with` block has ended, because the table would overwrite the line.
         console.print_stderr(f"{table.line()}. Repeat the command to resume.")
         raise
 

@@ -18,8 +18,8 @@ from needful.operator_learning.colour_refinement import Structure, canonical_ord
 from needful.operator_learning.encoding import NumberedDemonstration
 
 PREDICATE, CONTROLLER = 0, 1
-# The kinds of events. A fact (an atom or an action of a demonstration) has events: for example, an atom
-# becomes true.
+# The kinds of events, and their number `KINDS`. A fact (an atom or an action of a demonstration) has
+# events: for example, an atom becomes true.
 INITIAL, ADDED, DELETED, GOAL, EXECUTED, KINDS = range(6)
 
 
@@ -40,8 +40,10 @@ def encode_canonically(
 class _Recording(NamedTuple):
     """One demonstration in which atoms and objects are numbers.
 
-    `arguments` contains the relation (predicate) and the objects of each atom. The numbers of objects are
-    unique among all demonstrations.
+    The number of an atom is its index in `atoms`. The numbers of objects are unique among all
+    demonstrations. `arguments` contains the number of the predicate and the objects of each atom, and
+    `actions` the number of the controller and the objects of each action. `changes` contains the deleted
+    and the added atoms of each step.
     """
 
     atoms: tuple[GroundAtom, ...]
@@ -58,7 +60,8 @@ class _Reader:
     def __init__(self) -> None:
         self._recordings: list[_Recording] = []
         self._structure = Structure()
-        # The numbers of predicates and of controllers, from 1, and both in the order of their numbers.
+        # `_numbers` maps the names of predicates, and those of controllers, to numbers from 1. `_found`
+        # contains the predicates and controllers in the order of these numbers.
         self._numbers: tuple[dict[str, int], dict[str, int]] = ({}, {})
         self._found: list[Predicate | Controller] = []
         self._objects: list[Object] = []
@@ -122,7 +125,8 @@ class _Reader:
     def names(self, deadline: Deadline) -> CanonicalNames:
         """Return canonical names for everything in the demonstrations, and the user's names."""
         structure = self._structure
-        # Parts with equal colours are sorted by number, so parts are numbered in the order of their names.
+        # So far, relations are numbered in the order in which they were read. Number them by name instead,
+        # because `canonical_order` sorts relations with equal colours by number. The same for types.
         sorted_keys = sorted((name, kind) for kind, known in enumerate(self._numbers) for name in known)
         old_numbers = [self._numbers[kind][name] for name, kind in sorted_keys]
         relations = [self._found[number - 1] for number in old_numbers]

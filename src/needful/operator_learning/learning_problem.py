@@ -1,4 +1,4 @@
-"""The data of one learning run, and the operation of all steps: fitting candidates to data.
+"""The data of one learning run, and the operation that all learning steps use: fitting candidates to data.
 
 Candidates are stripped operators: their preconditions and deletes are induced from the data.
 """

@@ -116,7 +116,7 @@ def predicates_to_negate(hypothesis: Hypothesis, problem: LearningProblem) -> fr
 
 
 def _failed_steps(hypothesis: Hypothesis) -> set[int]:
-    """Return the numbers of the transitions that no operator explains, because they add nothing needed."""
+    """Return the numbers of the transitions that backchaining skipped; their actions may have failed."""
     return {
         transition.number
         for chain in hypothesis.coverage.chains
@@ -224,8 +224,9 @@ def _equally_good_groundings(
 ) -> dict[int, list[Datum]]:
     """Return, by demonstration, the groundings that would have been as good as the one that was used.
 
-    A grounding is as good if it has the same objects in the add effects, and all necessary atoms hold after
-    it. The groundings that were used are included. Transitions that add nothing necessary are left out.
+    A grounding is as good if it is applicable, has the same objects in the add effects, and predicts all
+    necessary atoms. The groundings that were used are included. Transitions that add nothing necessary are
+    left out.
     The result is empty if the add effects mention all arguments of the controller, or if the first
     `SCREENING_TRANSITIONS` transitions have no other grounding.
     """

@@ -31,7 +31,8 @@ ANYTHING = -1
 EXAMINED_DEMONSTRATIONS = 16
 EXAMINED_STATES = 20
 EXAMINED_GROUNDINGS = 10
-# Conditions are first tested on this number of demonstrations; most hold at every opportunity.
+# Conditions are first tested on this number of demonstrations. Most of them hold at every opportunity
+# there, so they need no further test.
 SCREENING_DEMONSTRATIONS = 4
 
 T = TypeVar("T")
@@ -84,8 +85,9 @@ class Opportunities:
         """Return the evidence, in bits, that at least one of the conditions must hold.
 
         The result is the mean evidence of the examined demonstrations, multiplied by the number of all
-        demonstrations. `stronger` may contain all atoms of the first condition and others; where it holds,
-        the condition is not tested. This saves time, but does not affect the result.
+        demonstrations. `stronger` is a condition with all atoms of the first condition and further atoms.
+        Where it holds, the first condition holds too and is not tested. This saves time, but does not
+        affect the result.
         """
         total = 0.0
         examined = evenly(self._demonstrations, EXAMINED_DEMONSTRATIONS)
@@ -102,7 +104,7 @@ class Opportunities:
         total = 0.0
         for demonstration in self._demonstrations:
             if not demonstration.table.with_predicate(atom[0]):
-                continue  # It never holds, so this demonstration contributes 0 bits.
+                continue  # The atom holds nowhere in this demonstration, which thus contributes 0 bits.
             data = self._of(demonstration)
             lacking = sum(
                 not transition.table.ground((atom,), objects) & transition.before
@@ -112,7 +114,7 @@ class Opportunities:
         return total
 
     def always_hold(self, atoms: frozenset[AtomKey]) -> bool:
-        """Return whether a condition holds at every opportunity of the first demonstrations."""
+        """Return whether a condition holds at every opportunity; only a few demonstrations are tested."""
         return not any(
             self._without(atoms, demonstration)
             for demonstration in self._demonstrations[:SCREENING_DEMONSTRATIONS]
@@ -181,8 +183,9 @@ class Opportunities:
 def holds(atoms: frozenset[AtomKey], arity: int, datum: Datum, distinct: bool = False) -> bool:
     """Return whether some objects satisfy a condition before a transition.
 
-    Indices from `arity` on in the atoms stand for unnamed objects, which no parameter of the operator is
-    bound to. If `distinct` is false, they may equal each other and the objects of the parameters.
+    In the atoms, indices below `arity` stand for the objects of the operator's parameters. Indices from
+    `arity` on stand for unnamed objects: any objects can be chosen for them. With `distinct`, they must
+    differ from each other and from the objects of the parameters.
     """
     transition, objects = datum
     named, *unnamed = _by_last_object(atoms, arity)
@@ -195,8 +198,8 @@ def holds(atoms: frozenset[AtomKey], arity: int, datum: Datum, distinct: bool = 
 def _by_last_object(atoms: frozenset[AtomKey], arity: int) -> Sequence[Sequence[AtomKey]]:
     """Group the atoms of a condition by the unnamed object with the highest index that they mention.
 
-    The first group contains the atoms without unnamed objects, which have indices from `arity` on. In the
-    result, the indices of unnamed objects are consecutive.
+    The first group contains the atoms without unnamed objects. Unnamed objects have indices from `arity`
+    on. In the result, they are renumbered, so that their indices are consecutive.
     """
     unnamed = sorted({index for _, indices in atoms for index in indices if index >= arity})
     renumbered = {index: arity + rank for rank, index in enumerate(unnamed)}

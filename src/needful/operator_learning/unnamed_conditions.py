@@ -20,9 +20,11 @@ from needful.operator_learning.induction import Datum
 from needful.operator_learning.opportunities import ANYTHING, atoms_before, satisfying_objects
 from needful.operator_learning.partition import FittedOperator
 
-# The number of conditions of one operator that are examined at each depth.
+# The maximum number of signatures that are kept while they are intersected over an operator's transitions.
 MAX_CONDITIONS = 8
 
+# The signature of an unnamed object: the lifted atoms about the object that hold before a transition. Also
+# used for other sets of such atoms.
 Signature = frozenset[AtomKey]
 # The atoms about a first unnamed object (None if there is only one), and the atoms about the last one.
 SharedCondition: TypeAlias = tuple[Signature | None, Signature]
@@ -164,9 +166,10 @@ def shared_conditions(data: Sequence[Datum]) -> Iterator[SharedCondition]:
 
 
 def shared_signatures(data: Sequence[Datum]) -> list[Signature]:
-    """Return the maximal sets of atoms that an unnamed object satisfied before each transition.
+    """Return the maximal sets of atoms that some unnamed object satisfied before every transition.
 
-    The object may differ from transition to transition.
+    The object may differ from transition to transition. A set is thus the intersection of one signature
+    per transition. At most `MAX_CONDITIONS` sets are returned.
     """
     found = _maximal(signatures_before(data[0]).values())
     for datum in data[1:]:
@@ -182,7 +185,8 @@ def shared_signatures(data: Sequence[Datum]) -> list[Signature]:
 
 def _signatures(masks: Mapping[AtomKey, int]) -> set[Signature]:
     """Return the signatures of all objects, given the mask of the objects that satisfy each atom."""
-    # Objects with the same atoms stay together: each atom divides each group of objects in two.
+    # At first, all objects are in one group. Each atom divides each group in two: the objects for which it
+    # held, and the others. In the end, the objects of a group have the same signature.
     groups: list[tuple[int, tuple[AtomKey, ...]]] = [(-1, ())]
     for key, mask in masks.items():
         if mask:

@@ -74,9 +74,10 @@ class _Proposal(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, float, int, str, list[AtomKey]]:
-        """The sort key in which conditions are tried.
+        """The sort key that determines the order in which conditions are tried.
 
-        Conditions with evidence that the action makes false come first, then those with more evidence.
+        Conditions that the action makes false come first, if they have at least `MIN_BITS` of evidence. All
+        others follow. In both groups, conditions with more evidence come first.
         """
         size = sum(len(condition.types) for condition in self.conditions)
         text = self.fitted.operator.text
@@ -230,7 +231,7 @@ def _proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator
         yield from _division(fitted, opportunities)
     first = {one.index for one in demonstrations[:SCREENING_DEMONSTRATIONS]}
     screening = tuple(datum for datum in fitted.data if datum[0].demonstration in first)
-    # A condition that all transitions share is also shared by these.
+    # For speed, test a few transitions first: if these share no condition, all transitions share none.
     screened = problem.shared_conditions(screening)
     if not screened:
         return
@@ -260,7 +261,8 @@ def _proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator
 def _division(fitted: FittedOperator, opportunities: Opportunities) -> Iterator[_Proposal]:
     """Yield a division of the operator by the atoms that its transitions made false, if it is informative.
 
-    For example, `take(food)` takes food out of a cupboard or from a table.
+    For example, `take(food)` takes food out of a cupboard or from a table. The operator is divided in two:
+    one requires that the food is in a cupboard, the other that it is on a table.
     """
     conditions = consumption_classes(fitted)
     if conditions:
