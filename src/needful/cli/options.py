@@ -41,6 +41,11 @@ def seconds_option(name: str, text: str) -> Any:
     return typer.Option(name, callback=positive_seconds, help=text)
 
 
+def count_option(name: str, text: str) -> Any:
+    """Return an option for a number of things, at least one; `text` is the help text."""
+    return typer.Option(name, metavar="N", min=1, help=text)
+
+
 def require_suffix(*suffixes: str) -> Callable[[Path | None], Path | None]:
     """Return an option callback that raises if the path given by the user has none of `suffixes`."""
 
@@ -121,9 +126,7 @@ LearnerName: TypeAlias = Annotated[
         autocompletion=completing(APPROACHES),
     ),
 ]
-Demos: TypeAlias = Annotated[
-    int, typer.Option("--demos", metavar="N", min=1, help="Number of training tasks to demonstrate.")
-]
+Demos: TypeAlias = Annotated[int, count_option("--demos", "Number of training tasks to demonstrate.")]
 Tasks: TypeAlias = Annotated[
     int, typer.Option("--tasks", metavar="N", min=0, help="Number of unseen tasks to solve.")
 ]
@@ -137,22 +140,15 @@ LearningTimeout: TypeAlias = Annotated[
 ]
 AbstractPlans: TypeAlias = Annotated[
     int,
-    typer.Option("--abstract-plans", metavar="N", min=1, help="Maximum number of abstract plans per task."),
+    count_option("--abstract-plans", "Maximum number of abstract plans per task."),
 ]
 SamplesPerStep: TypeAlias = Annotated[
     int,
-    typer.Option(
-        "--samples-per-step", metavar="N", min=1, help="Maximum number of parameters to try for each step."
-    ),
+    count_option("--samples-per-step", "Maximum number of parameters to try for each step."),
 ]
 Horizon: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--horizon",
-        metavar="N",
-        min=1,
-        help="Maximum number of low-level actions; by default the domain's horizon.",
-    ),
+    count_option("--horizon", "Maximum number of low-level actions; by default the domain's horizon."),
 ]
 Recorded: TypeAlias = Annotated[
     Path | None,

@@ -38,11 +38,8 @@ class SamplerSource(Enum):
 
 Demos: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--demos",
-        metavar="N",
-        min=1,
-        help=f"Number of training tasks to demonstrate; by default {DEFAULT_DEMOS}.",
+    options.count_option(
+        "--demos", f"Number of training tasks to demonstrate; by default {DEFAULT_DEMOS}."
     ),
 ]
 Experiments: TypeAlias = Annotated[
