@@ -199,7 +199,7 @@ Execute: TypeAlias = Annotated[
         help="Execute the whole plan (open-loop), or observe after each controller (closed-loop).",
     ),
 ]
-_SHARE = partial(typer.Option, metavar="SHARE", min=0.0, max=1.0)
+_SHARE = partial(typer.Option, metavar="SHARE", min=0, max=1)
 _DEVIATION = "Standard deviation of {}, as a share of each {}."
 SkillFailures: TypeAlias = Annotated[
     float, _SHARE("--skill-failures", help="Probability that a controller fails.")
