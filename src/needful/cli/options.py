@@ -36,6 +36,11 @@ def positive_seconds(seconds: float | None) -> float | None:
     return seconds
 
 
+def count_option(name: str, help_text: str, least: int = 1) -> Any:
+    """Return an option whose value is a whole number of at least `least`."""
+    return typer.Option(name, metavar="N", min=least, help=help_text)
+
+
 def seconds_option(name: str, text: str) -> Any:
     """Return the declaration of an option in seconds, which must be positive and finite."""
     return typer.Option(name, callback=positive_seconds, help=text)
@@ -127,12 +132,8 @@ LearnerName: TypeAlias = Annotated[
     ),
 ]
 Demos: TypeAlias = Annotated[int, count_option("--demos", "Number of training tasks to demonstrate.")]
-Tasks: TypeAlias = Annotated[
-    int, typer.Option("--tasks", metavar="N", min=0, help="Number of unseen tasks to solve.")
-]
-Seed: TypeAlias = Annotated[
-    int, typer.Option("--seed", metavar="N", min=0, help="Seed of all random numbers.")
-]
+Tasks: TypeAlias = Annotated[int, count_option("--tasks", "Number of unseen tasks to solve.", least=0)]
+Seed: TypeAlias = Annotated[int, count_option("--seed", "Seed of all random numbers.", least=0)]
 Timeout: TypeAlias = Annotated[float, seconds_option("--timeout", "Planning time per task, in seconds.")]
 LearningTimeout: TypeAlias = Annotated[
     float | None,
@@ -206,7 +207,7 @@ Execute: TypeAlias = Annotated[
         help="Execute the whole plan (open-loop), or observe after each controller (closed-loop).",
     ),
 ]
-_SHARE = partial(typer.Option, metavar="SHARE", min=0.0, max=1.0)
+_SHARE = partial(typer.Option, metavar="SHARE", min=0, max=1)
 _DEVIATION = "Standard deviation of {}, as a share of each {}."
 SkillFailures: TypeAlias = Annotated[
     float, _SHARE("--skill-failures", help="Probability that a controller fails.")

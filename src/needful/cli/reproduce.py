@@ -197,25 +197,14 @@ def reproduce(
         results = _kinder_results(out / KINDER, () if check else wanted, where, retry_errors, older)
         file = None if check else out / KINDER / "table.md"
         _report_kinder(results, {job.domain for job in wanted}, file, as_json)
-        if _print_failures(results):
-            raise typer.Exit(console.FAILED)
-        return
-    requested = RequestedOutputs.of(table or (), figure or ())
-    if check:
+    elif check:
+        requested = RequestedOutputs.of(table or (), figure or ())
         results = _check_results(out, requested, domains, as_json)
     else:
+        requested = RequestedOutputs.of(table or (), figure or ())
         settings = SweepSettings(
-            _domains(domains),
-            _names(learners),
-            seeds or PAPER_SEEDS,
-            demos,
-            tasks,
-            timeout,
-            learning_timeout,
-            planner,
-            samples_per_step,
-            horizon,
-            cpu_time,
+            *(_domains(domains), _names(learners), seeds or PAPER_SEEDS, demos, tasks, timeout),
+            *(learning_timeout, planner, samples_per_step, horizon, cpu_time),
         )
         wanted = _jobs(requested, settings, _presets(preset))
         _check_jobs(wanted)
