@@ -46,11 +46,6 @@ def seconds_option(name: str, text: str) -> Any:
     return typer.Option(name, callback=positive_seconds, help=text)
 
 
-def count_option(name: str, text: str) -> Any:
-    """Return an option for a number of things, at least one; `text` is the help text."""
-    return typer.Option(name, metavar="N", min=1, help=text)
-
-
 def require_suffix(*suffixes: str) -> Callable[[Path | None], Path | None]:
     """Return an option callback that raises if the path given by the user has none of `suffixes`."""
 
