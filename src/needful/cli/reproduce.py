@@ -13,7 +13,14 @@ import typer
 
 from needful.approaches.catalogue import APPROACHES
 from needful.cli import console
-from needful.cli.options import AsJson, Horizon, LearningTimeout, completing, seconds_option
+from needful.cli.options import (
+    AsJson,
+    Horizon,
+    LearningTimeout,
+    completing,
+    count_option,
+    seconds_option,
+)
 from needful.cli.sweep_progress import SweepTable, showing
 from needful.envs.catalogue import make_environment
 from needful.errors import InvalidInputError, NeedfulError, UnknownNameError
@@ -73,24 +80,18 @@ Learners: TypeAlias = Annotated[
 ]
 Seeds: TypeAlias = Annotated[
     int | None,
-    typer.Option(
+    count_option(
         "--seeds",
-        metavar="N",
-        min=1,
-        help=f"Number of seeds, starting from 0; by default {PAPER_SEEDS}, for {KINDER} {KINDER_SEEDS}.",
+        f"Number of seeds, starting from 0; by default {PAPER_SEEDS}, for {KINDER} {KINDER_SEEDS}.",
     ),
 ]
 Demos: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--demos", metavar="N", min=1, help="Number of training tasks; by default 50, in houses 10."
-    ),
+    count_option("--demos", "Number of training tasks; by default 50, in houses 10."),
 ]
 Tasks: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--tasks", metavar="N", min=1, help="Number of unseen tasks; by default 50, in houses 10."
-    ),
+    count_option("--tasks", "Number of unseen tasks; by default 50, in houses 10."),
 ]
 Timeout: TypeAlias = Annotated[
     float | None,
@@ -98,12 +99,7 @@ Timeout: TypeAlias = Annotated[
 ]
 Samples: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--samples-per-step",
-        metavar="N",
-        min=1,
-        help="Maximum number of parameters per step; by default 10.",
-    ),
+    count_option("--samples-per-step", "Maximum number of parameters per step; by default 10."),
 ]
 Planner: TypeAlias = Annotated[
     str | None,
@@ -142,9 +138,7 @@ Examples: TypeAlias = Annotated[
     bool,
     typer.Option("--examples", help="Only learn and write the operator examples of the paper's appendix."),
 ]
-Processes: TypeAlias = Annotated[
-    int, typer.Option("--jobs", metavar="N", min=1, help="Number of worker processes.")
-]
+Processes: TypeAlias = Annotated[int, count_option("--jobs", "Number of worker processes.")]
 ExecutorOption: TypeAlias = Annotated[
     ExecutorName, typer.Option("--executor", help="Run jobs in local processes or on a Ray cluster.")
 ]
@@ -201,13 +195,11 @@ def reproduce(
             raise typer.BadParameter(f"{KINDER} excludes other tables and figures.", param_hint="--table")
         wanted = kinder_jobs(_names(domains), _names(learners), seeds, demos, tasks, timeout)
         results = _kinder_table(wanted, out / KINDER, check, where, retry_errors, older, as_json)
-        if _print_failures(results):
-            raise typer.Exit(console.FAILED)
-        return
-    requested = RequestedOutputs.of(table or (), figure or ())
-    if check:
+    elif check:
+        requested = RequestedOutputs.of(table or (), figure or ())
         results = _check_results(out, requested, domains, as_json)
     else:
+        requested = RequestedOutputs.of(table or (), figure or ())
         limits = (demos, tasks, timeout, learning_timeout, planner, samples_per_step, horizon, cpu_time)
         settings = SweepSettings(_domains(domains), _names(learners), seeds or PAPER_SEEDS, *limits)
         wanted = _jobs(requested, settings, _presets(preset))
