@@ -32,16 +32,16 @@ class AtomTable:
     """
 
     def __init__(self, objects: Iterable[Object]) -> None:
-        self.objects: tuple[Object, ...] = tuple(sorted(set(objects)))
+        # Objects are often sorted already. `dict.fromkeys` keeps their order, so that sorting is fast.
+        self.objects: tuple[Object, ...] = tuple(sorted(dict.fromkeys(objects)))
         self.object_number: dict[Object, int] = {obj: i for i, obj in enumerate(self.objects)}
         self.atoms: list[GroundAtom] = []
         self.arguments: list[tuple[int, ...]] = []
         self._bits: dict[AtomKey, int] = {}
         self._predicate_masks: dict[str, int] = {}
         self._argument_masks: dict[tuple[str, int, int], int] = {}
-        # For each type, the mask of its objects, with and without those of subtypes.
+        # For each type, the mask of its objects; those of subtypes are included.
         self._type_masks: dict[Type, int] = {}
-        self._exact_type_masks: dict[Type, int] = {}
         self.with_repeated_argument = 0
         self._type_argument_masks: dict[tuple[str, int, Type], int] = {}
         self._object_masks: dict[int, int] = {}
@@ -55,28 +55,26 @@ class AtomTable:
         """
         table = AtomTable(())
         table.objects, table.object_number = self.objects, self.object_number
-        table._type_masks, table._exact_type_masks = self._type_masks, self._exact_type_masks
-        table.atoms = list(atoms)
-        bit, predicate_masks, argument_masks = 1, table._predicate_masks, table._argument_masks
-        for key in keys:
-            name, arguments = key
-            table._bits[key] = bit
-            table.arguments.append(arguments)
+        table._type_masks = self._type_masks
+        table.atoms, table.arguments = list(atoms), [arguments for _, arguments in keys]
+        table._bits = {key: 1 << number for number, key in enumerate(keys)}
+        predicate_masks, argument_masks = table._predicate_masks, table._argument_masks
+        for (name, arguments), bit in table._bits.items():
             predicate_masks[name] = predicate_masks.get(name, 0) | bit
-            if len(set(arguments)) < len(arguments):
+            if len(arguments) > 1 and len(set(arguments)) < len(arguments):
                 table.with_repeated_argument |= bit
             for position, argument in enumerate(arguments):
                 entry = (name, position, argument)
                 argument_masks[entry] = argument_masks.get(entry, 0) | bit
-            bit <<= 1
         return table
 
     def renamed(
         self, objects: Sequence[Object], atoms: Sequence[GroundAtom], names: Mapping[str, str]
     ) -> AtomTable:
-        """Return a table in which other objects and atoms have the numbers of those in this table.
+        """Return a copy of this table in which objects, atoms and predicates are replaced by others.
 
-        `names` contains the new name of each predicate.
+        `objects` and `atoms` are the new ones in the order of their numbers, which stay the same. `names`
+        maps the name of each predicate to its new name.
         """
         table = AtomTable(())
         table.objects = tuple(objects)
@@ -94,6 +92,11 @@ class AtomTable:
 
     def __len__(self) -> int:
         return len(self.atoms)
+
+    def predicates(self) -> dict[str, Predicate]:
+        """Return the predicates of the numbered atoms, by name."""
+        masks = self._predicate_masks.items()
+        return {name: self.atoms[mask.bit_length() - 1].predicate for name, mask in masks}
 
     def number(self, atom: GroundAtom) -> int:
         """Return the number of the given atom; an atom without a number gets the next free one."""
@@ -187,7 +190,8 @@ class AtomTable:
     def objects_at(self, position: int, mask: int) -> int:
         """Return the mask of the objects at one argument position of the atoms of a mask.
 
-        Results are cached, because consecutive states have the same atoms of most predicates.
+        Results are cached: between consecutive states, the atoms of most predicates do not change, so the
+        same masks are passed again.
         """
         known = self._objects_at.get((position, mask))
         if known is None:
@@ -209,20 +213,16 @@ class AtomTable:
 
         In this mask of objects, bit i stands for the object with number i.
         """
-        known = self._type_masks.get(kind)
-        if known is None:
-            if not self._exact_type_masks:
-                for number, obj in enumerate(self.objects):
-                    mask = self._exact_type_masks.get(obj.type, 0)
-                    self._exact_type_masks[obj.type] = mask | 1 << number
-            known = sum(mask for one, mask in self._exact_type_masks.items() if one.is_subtype_of(kind))
-            self._type_masks[kind] = known
-        return known
+        if not self._type_masks:
+            for number, obj in enumerate(self.objects):
+                for one in obj.type.ancestry():
+                    self._type_masks[one] = self._type_masks.get(one, 0) | 1 << number
+        return self._type_masks.get(kind, 0)
 
     def domains(self, operator: str, parameters: Iterable[Variable]) -> list[int]:
         """Return, for each parameter of an operator, the mask of the objects of its type.
 
-        Results are cached by the operator's text.
+        `operator` is the operator's text; it is the key under which results are cached.
         """
         known = self._domains.get(operator)
         if known is None:

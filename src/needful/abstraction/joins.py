@@ -62,10 +62,13 @@ def join(
     for variable, number in enumerate(binding):
         if number == UNBOUND:
             continue
-        if not _choices(context, variable, current, used) >> number & 1:
+        bit = 1 << number
+        if used & bit or not domains[variable] & bit:
+            return
+        if neighbours and not _choices(context, variable, current, used) & bit:
             return
         current[variable] = number
-        used |= 1 << number
+        used |= bit
     if UNBOUND in current:
         yield from _extend(context, constraints, current, used)
     elif not stop() and all(table.ground((one[:2],), current) & one.allowed for one in constraints):

@@ -40,10 +40,16 @@ class Progress(Protocol):
 
 @runtime_checkable
 class ClimbObserver(Protocol):
-    """A `Progress` that also receives the hypotheses of the hill climbing over operators."""
+    """A `Progress` that also follows the hill climbing of operator learning.
+
+    A hypothesis is a set of operators; hill climbing moves from one hypothesis to the next.
+    """
 
     def observe_hypothesis(self, uncovered: int, operators: int, transitions: int) -> None:
-        """Receive a hypothesis: uncovered transitions, operators, and transitions in total."""
+        """Receive the size of a new hypothesis.
+
+        It has `operators` operators, which do not explain `uncovered` of all `transitions` transitions.
+        """
         ...
 
 
@@ -77,7 +83,7 @@ class LearningConfig:
             gain further demonstrations, or to test invented predicates. Used only with `experiments` or
             `invention`.
         invention: the limits of predicate invention. None means that the predicates of the vocabulary are
-            used. Not combined with `experiments`.
+            used. Cannot be combined with `experiments`.
     """
 
     seed: int = 0

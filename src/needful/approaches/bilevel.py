@@ -54,7 +54,8 @@ class BilevelApproach:
         learn_operators: the operator learner.
         operator_config: the settings of the operator learner, as stored in model.json.
         replay_count: the number of replays that the operator learner needs.
-        watched: returns the operator learner with an observer of its hill climbing; None without one.
+        watched: returns an operator learner that also reports its hill climbing to the given observer; None
+            if the operator learner does not support observers.
     """
 
     name: str
@@ -254,7 +255,7 @@ def with_experiments(
 
 
 def _until(deadline: Deadline, execute: Execute) -> Execute:
-    """Return a function that executes actions in the simulator until the deadline passes."""
+    """Return `execute`, extended by a check: once the deadline has passed, it raises an error."""
 
     def execute_until_deadline(state: State, action: GroundController) -> Execution:
         deadline.check()
@@ -329,10 +330,10 @@ def with_validation(
     """Return the learned model with the result of cross-validation, or the reason why it was skipped.
 
     The model itself is unchanged. `recorded` are the demonstrations that were passed to the approach.
-    With `config.experiments`, the operators of each fold are also corrected by experiments, but nothing is
-    practised. Cross-validation is skipped if there is only one demonstration, if it would take more than
-    `config.validation_limit` seconds, or if the deadline passes. Its time is added to that of the stage
-    `validation`.
+    With `config.experiments`, the operators of each fold are also corrected by experiments, but no practice
+    tasks are solved. Cross-validation is skipped if there is only one demonstration, if it would take more
+    than `config.validation_limit` seconds, or if the deadline passes. Its time is added to that of the
+    stage `validation`.
     """
     folds = fold_count(len(recorded), config.validation_folds)
     expected = folds * learned.seconds["operators"]
@@ -343,7 +344,7 @@ def with_validation(
         return replace(learned, validation_skipped=reason)
 
     if config.experiments is not None:
-        # The duration of the experiments is not known before.
+        # The expected time does not include experiments, so the limit must also be checked as they run.
         deadline = deadline.at_most(config.validation_limit)
 
     report, finished = config.progress.stage("Cross-validating", folds), count()

@@ -41,7 +41,7 @@ def necessary_approach(name: str, description: str, config: OperatorLearningConf
 
     def watched(observer: ClimbObserver) -> LearnOperators:
         def reduce(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-            # Hill climbing calls this function with each hypothesis that it has reached.
+            # Hill climbing calls `reduce` with each hypothesis that it reaches, so report them here.
             objective = start.objective
             observer.observe_hypothesis(objective.uncovered, objective.operators, problem.size)
             return config.reduce(start, problem)
@@ -55,7 +55,8 @@ NECESSARY = necessary_approach(
     "necessary", "operators that predict only necessary changes", OperatorLearningConfig()
 )
 
-# The learner of the paper: types as in the demonstrations, quantified deletes of whole predicates.
+# The learner of the paper: parameters have the types of the demonstrated objects, and a quantified delete
+# matches all atoms of a predicate (with these types).
 PAPER_CONFIG = replace(
     AS_IN_PAPER,
     generalise=whole_typed_predicate,

@@ -72,8 +72,8 @@ def bind_model(model: PlanningModel, environment: Environment) -> PlanningModel:
 def dropped_preconditions(stored: StoredModel) -> dict[str, dict[str, int]]:
     """Return the preconditions that were dropped because experiments showed them to be unnecessary.
 
-    The result maps the name of each operator to a dictionary of its dropped preconditions. The number of a
-    precondition counts the experiments in which the operator succeeded without this precondition.
+    The result maps the name of each operator to its dropped preconditions, and each of these to the number
+    of experiments in which the operator succeeded without it.
     """
     field = Field(
         stored.provenance.get(DROPPED, {}), Source(MODEL_FILE, ModelError), f"provenance.{DROPPED}"
@@ -85,7 +85,7 @@ def dropped_preconditions(stored: StoredModel) -> dict[str, dict[str, int]]:
 
 
 def invention_reasons(stored: StoredModel) -> dict[str, str]:
-    """Return for each invented predicate's name the end of a sentence that gives the reason for it."""
+    """Return for each invented predicate's name a text to append: "; invented because" and the reason."""
     source = Source(MODEL_FILE, ModelError)
     field = Field(stored.provenance.get(INVENTED, {}), source, f"provenance.{INVENTED}")
     predicates = field.entries().get("predicates")

@@ -50,8 +50,8 @@ from needful.storage.model_directory import save_model
 
 DROPPED = "dropped_preconditions"
 INVENTED = "invention"
-# The kinds of doubts that are also warnings. They are defects of the demonstrations or of the operators;
-# the other kinds may also be seen with true operators.
+# The kinds of doubts that are also warnings: they show that demonstrations or operators have defects.
+# Doubts of the other kinds also occur with correct operators.
 WARNED_KINDS = (DoubtKind.UNCOVERED, DoubtKind.REPAIRED)
 
 
@@ -254,7 +254,8 @@ class LearnedModel:
     def predicted_changes(self) -> tuple[int, int]:
         """Return how many atoms changed in the demonstrations, and how many of these changes are predicted.
 
-        Only the transitions count from which operators were learned. A forgotten atom is not predicted.
+        Only the transitions from which operators were learned count. An atom that a delete pattern matches
+        may become false or stay true, so its deletion does not count as predicted.
         """
         by_name = {operator.name: operator for operator in self.model.operators}
         changed = predicted = 0
@@ -266,7 +267,7 @@ class LearnedModel:
         return changed, predicted
 
     def _change_lines(self) -> list[str]:
-        """Return lines that say in plain words what the operators predict, and why not more."""
+        """Return sentences about how many changes the operators predict, and why not the others."""
         changed, predicted = self.predicted_changes()
         if not changed:
             return []
@@ -279,7 +280,7 @@ class LearnedModel:
         ]
 
     def _claim_lines(self) -> list[str]:
-        """Return lines about false claims, in training and in cross-validation."""
+        """Return lines about false claims (predicted atoms that did not hold) and doubtful steps."""
         doubts, validation = self.doubts, self.validation
         lines = [
             f"False claims: {doubts.false_claims} in {doubts.false_transitions} of "
@@ -303,7 +304,7 @@ class LearnedModel:
         return [*lines, f"In the demonstrations: {found}."] if found else lines
 
     def warnings(self) -> tuple[str, ...]:
-        """Return one line for each operator without a sampler that it needs, and for the gravest doubts.
+        """Return one line per operator that lacks a sampler, and one per doubt of the `WARNED_KINDS`.
 
         `describe` and `summary` have all doubts, with advice.
         """

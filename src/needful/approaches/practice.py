@@ -45,11 +45,11 @@ from needful.seeding import rng_for, seed_for
 MAX_NODES, MAX_GROUND_OPERATORS = 20_000, 200_000
 # The share of parameters that are drawn uniformly from the controller's bounds.
 UNIFORM_SHARE = 0.5
-# The maximum number of tasks that are explored because no assumption solves them, and the number of actions
-# that exploring a task may simulate, as a multiple of the number for an attempt with operators.
+# At most MAX_EXPLORED of the tasks that no assumption solves are explored. Exploring a task may simulate
+# EXPLORATION_FACTOR times as many actions as an attempt with operators.
 MAX_EXPLORED, EXPLORATION_FACTOR = 5, 20
-# The number of draws of continuous parameters for each controller and choice of objects, from the learned
-# samplers and uniformly from the controller's bounds.
+# How many times exploration draws continuous parameters for each controller and choice of objects: from
+# each suitable learned sampler, and uniformly from the controller's bounds.
 LEARNED_DRAWS, UNIFORM_DRAWS = 2, 2
 # The number of draws of continuous parameters in `first_actions`.
 FIRST_ACTION_DRAWS = 10
@@ -110,10 +110,13 @@ class Practice:
     def demonstrate(
         self, examined: ExaminedPreconditions, unsolved: Iterable[int]
     ) -> dict[int, Demonstration]:
-        """Return demonstrations of unsolved tasks that can be solved with an assumption, by task index.
+        """Solve unsolved tasks by making assumptions; return the solutions as demonstrations.
+
+        `unsolved` has the indices of tasks that the examined model does not solve. The result maps the
+        indices of the tasks that were solved here to their demonstrations.
 
         The assumptions are that the samplers are too narrow, or that doubtful preconditions are not needed.
-        Some of the tasks that no assumption solves are explored (see `explore`).
+        Of the tasks that no assumption solves, at most `MAX_EXPLORED` are explored (see `_explore`).
         """
         assumptions = [_uniform_parameters, *_weaker_preconditions(examined)]
         found = {}
@@ -124,7 +127,7 @@ class Practice:
                     found[index] = _as_demonstration(
                         examined.model, self.tasks[index], result.actions, result.states
                     )
-                    # The next task may need the same assumption.
+                    # Try this assumption first for the next task, which may need it too.
                     assumptions.remove(assumption)
                     assumptions.insert(0, assumption)
                     break
@@ -269,7 +272,8 @@ def first_actions(
 ) -> Iterator[tuple[GroundController, State]]:
     """Yield actions that can be executed in the initial state, each with the state that it leads to.
 
-    Of several actions that change the same atoms, only the first is yielded.
+    Each action changes at least one atom. Of several actions that lead to the same atoms, only the first is
+    yielded.
     """
     search = _Search(task, model, execute, rng)
     predicates = model.vocabulary.predicates
@@ -299,7 +303,7 @@ class _Search:
         return any(controller.dimension for controller in self.model.vocabulary.controllers)
 
     def next_goal_atom(self, start: _Node, max_executions: int) -> _Node | None:
-        """Return a node in which more atoms of the goal hold than in `start`, and none is lost."""
+        """Search for a node in which the goal atoms of `start` and at least one more hold; None if none."""
         achieved = self.task.goal & start.atoms
         seen = set(_pairs(start.atoms))
         queue = deque([start])
@@ -338,8 +342,8 @@ class _Search:
     ) -> Iterator[Parameters]:
         """Yield parameters of a controller for the given objects.
 
-        The first ones are drawn by learned samplers, if an operator of the controller has no parameters
-        beside these objects. The others are drawn uniformly from the controller's bounds.
+        The first ones are drawn by the learned samplers of operators that have only the controller's
+        arguments as parameters. The others are drawn uniformly from the controller's bounds.
         """
         if not controller.dimension:
             yield ()

@@ -149,15 +149,15 @@ class ProgressBars:
     def stage(self, name: str, total: int | None = None) -> Callable[[int], None]:
         """Begin a stage with its own bar, and mark the previous stage as finished.
 
-        `total` is the number of parts of the new stage, None if unknown. Returns a function. The caller
-        passes it the number of finished parts whenever this changes.
+        `total` is the number of parts of the new stage, None if unknown. Returns a function that updates
+        the bar: call it with the number of finished parts whenever this number changes.
         """
         self.finish()
         task = self._current = self._bars.add_task(name, total=total, counted=total is not None)
         return lambda done: self._bars.update(task, completed=done)
 
     def line(self) -> str:
-        """Return the current stage, its finished parts and its time in one line; empty before the first."""
+        """Return a line with the current stage, its finished parts and its time; empty without a stage."""
         if self._current is None:
             return ""
         task = self._bars.tasks[self._current]
@@ -268,7 +268,7 @@ def describe_plan(result: PlanningResult) -> str:
 
 
 def _describe_changes(operator: GroundOperator, before: AbstractState) -> list[str]:
-    """Return lines with the atoms that a step makes true (+) and false (-); `before` holds before it."""
+    """Return lines with the atoms that a step makes true (+) and false (-) in the state `before`."""
     matched = {atom for atom in before for one in operator.delete_patterns if one.matches(atom)}
     added = sorted(operator.add_effects - before)
     deleted = sorted((operator.delete_effects | matched) - operator.add_effects)

@@ -141,7 +141,7 @@ def chosen_environment(reference: str) -> Iterator[Environment]:
 
 
 def demonstrations_for(environment: Environment, file: Path) -> tuple[Demonstration, ...]:
-    """Read the demonstrations that the option --demonstrations names; raise if they do not fit."""
+    """Read the demonstrations in a file; raise if they do not fit the vocabulary of the environment."""
     data = read_demonstrations(file)
     try:
         return data.bound_to(environment.vocabulary).demonstrations

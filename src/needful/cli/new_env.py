@@ -57,7 +57,7 @@ def new_env(
 def _unedited(name: str, class_name: str) -> FolderKind:
     """Return the kind of folders that `--force` may replace: those in which the user edited no file.
 
-    A file is unedited if its text is that of any source of demonstrations.
+    A file is unedited if `needful new-env` writes the same text for one of the sources of demonstrations.
     """
     texts: dict[str, list[str]] = {}
     for source in DemonstrationSource:

@@ -23,7 +23,7 @@ from needful.planning.planners import make_planner, planner_names
 
 Member = TypeVar("Member", bound=Enum)
 
-# The folds of the cross-validation that `learn` and `run` make if it takes only a few seconds.
+# The number of folds of cross-validation, which `learn` and `run` do if it takes only a few seconds.
 VALIDATION_FOLDS = 5
 
 
@@ -96,9 +96,9 @@ def execution_config(
 
 
 def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """Return a function that completes one of the names in the shell.
+    """Return a function for shell completion: it completes the beginning of one of the names.
 
-    In a list such as `screws,pain`, the last name is completed.
+    In a list such as `screws,pain`, it completes the last name.
     """
 
     def complete(incomplete: str) -> list[str]:
@@ -179,7 +179,10 @@ Formulas: TypeAlias = Annotated[
 def invention_config(
     invent: bool, keep: str, formulas: Sequence[str], no_simulator: bool = False
 ) -> InventionConfig | None:
-    """Return the configuration of --invent, None without it; raise if its options are given without it."""
+    """Return the settings of predicate invention, or None without --invent.
+
+    Raises if other options of predicate invention are given without --invent.
+    """
     if not invent:
         given = {"--keep": keep, "--formula": formulas, "--no-simulator": no_simulator}
         for option, value in given.items():

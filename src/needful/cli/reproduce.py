@@ -194,18 +194,14 @@ def reproduce(
         if figure or {*table} != {KINDER}:
             raise typer.BadParameter(f"{KINDER} excludes other tables and figures.", param_hint="--table")
         wanted = kinder_jobs(_names(domains), _names(learners), seeds, demos, tasks, timeout)
-        results = _kinder_results(out / KINDER, () if check else wanted, where, retry_errors, older)
-        file = None if check else out / KINDER / "table.md"
-        _report_kinder(results, {job.domain for job in wanted}, file, as_json)
+        results = _kinder_table(wanted, out / KINDER, check, where, retry_errors, older, as_json)
     elif check:
         requested = RequestedOutputs.of(table or (), figure or ())
         results = _check_results(out, requested, domains, as_json)
     else:
         requested = RequestedOutputs.of(table or (), figure or ())
-        settings = SweepSettings(
-            *(_domains(domains), _names(learners), seeds or PAPER_SEEDS, demos, tasks, timeout),
-            *(learning_timeout, planner, samples_per_step, horizon, cpu_time),
-        )
+        limits = (demos, tasks, timeout, learning_timeout, planner, samples_per_step, horizon, cpu_time)
+        settings = SweepSettings(_domains(domains), _names(learners), seeds or PAPER_SEEDS, *limits)
         wanted = _jobs(requested, settings, _presets(preset))
         _check_jobs(wanted)
         with SweepFolder.open(out) as folder:
@@ -282,36 +278,43 @@ def _run(
         with showing(table):
             return sweep(jobs, folder, executor, retry_errors, table, job_function, older)
     except (KeyboardInterrupt, NeedfulError):
-        # Outside of the block, so that the table does not overwrite the line.
+        # Print after the `with` block has ended, because the table would overwrite the line.
         console.print_stderr(f"{table.line()}. Repeat the command to resume.")
         raise
 
 
-def _kinder_results(
-    out: Path, jobs: Sequence[Job], executor: Executor, retry_errors: bool, older: OlderResults
+def _kinder_table(
+    jobs: Sequence[Job],
+    out: Path,
+    check: bool,
+    executor: Executor,
+    retry_errors: bool,
+    older: OlderResults,
+    as_json: bool,
 ) -> Results:
-    """Run the jobs of the table `kinder` that have no result; return all results in the folder."""
-    _check_jobs([replace(job, learner=OURS) if job.learner == HAND_WRITTEN else job for job in jobs])
-    if not jobs:
-        return read_results(out)
-    with SweepFolder.open(out) as folder:
-        return _run(jobs, folder, executor, retry_errors, older, run_kinder_job)
+    """Run the jobs of the table `kinder`, unless `check` is set, and print it for their domains.
 
-
-def _report_kinder(results: Results, domains: AbstractSet[str], file: Path | None, as_json: bool) -> None:
-    """Print the table `kinder` for some domains; write it for all domains to a Markdown file, if given."""
+    After a run, the table of all domains is also written to a Markdown file.
+    """
     from needful.reports.paper_tables import kinder_table
     from needful.reports.runs import group_runs
     from needful.reports.table import as_markdown, as_text, table_rows
 
-    groups = group_runs(results.results)
+    if check:
+        results = read_results(out)
+    else:
+        _check_jobs([replace(job, learner=OURS) if job.learner == HAND_WRITTEN else job for job in jobs])
+        with SweepFolder.open(out) as folder:
+            results = _run(jobs, folder, executor, retry_errors, older, run_kinder_job)
+    groups, domains = group_runs(results.results), {job.domain for job in jobs}
     table = kinder_table([group for group in groups if group.domain in domains])
-    if file is not None:
-        write_text(file, as_markdown(kinder_table(groups)))
+    if not check:
+        write_text(out / "table.md", as_markdown(kinder_table(groups)))
     if as_json:
         console.print_json({"rows": table_rows(table)})
     else:
         console.print_result(as_text(table))
+    return results
 
 
 def _print_failures(results: Results) -> bool:

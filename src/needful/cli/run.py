@@ -76,7 +76,8 @@ Out: TypeAlias = Annotated[
 ]
 
 
-# For each option, the field of `RunConfig` that it sets; and the same for `PlanningConfig`.
+# RUN_FIELDS maps options to the fields of `RunConfig` that they set, and PLANNING_FIELDS maps options to
+# fields of `PlanningConfig`.
 RUN_FIELDS = {
     "learner": "learner",
     "demos": "demos",
@@ -191,7 +192,7 @@ def _print_warnings(result: RunResult) -> None:
 
 
 def _with_preset(preset: str, domain: str, config: RunConfig, context: typer.Context) -> RunConfig:
-    """Return the settings of a preset, changed by the options that the user gave; `config` has these."""
+    """Return the settings of a preset; options that the user gave take precedence, as set in `config`."""
     if preset != PAPER:
         raise UnknownNameError("preset", preset, [PAPER])
     if console.is_given(context, "demonstrations"):

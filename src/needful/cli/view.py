@@ -78,7 +78,10 @@ class ViewServer(ThreadingHTTPServer):
 
 
 def make_server(folder: Path, port: int | None = None) -> ViewServer:
-    """Return a server for the runs in a folder; without a port, a free one is chosen if necessary."""
+    """Return a server for the runs in a folder.
+
+    If `port` is None, the server uses the default port, or a free one if the default port is in use.
+    """
     try:
         return ViewServer(folder, DEFAULT_PORT if port is None else port)
     except OSError as error:
@@ -103,7 +106,8 @@ class ViewHandler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer a GET request."""
-        # A web site could give its own name the address 127.0.0.1, and read the answers (DNS rebinding).
+        # Reject other host names. Otherwise, a web site whose name resolves to 127.0.0.1 could read the
+        # answers (DNS rebinding).
         port = self.server.server_port
         if self.headers.get("Host") not in (f"{ADDRESS}:{port}", f"localhost:{port}"):
             self._send(HTTPStatus.FORBIDDEN, PLAIN, b"Open the address that `needful view` printed.\n")
@@ -129,7 +133,7 @@ class ViewHandler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.INTERNAL_SERVER_ERROR, PLAIN, text.encode(errors="replace"))
 
     def log_message(self, format: str, *args: object) -> None:
-        """Log nothing: the page asks every two seconds."""
+        """Log nothing, because the page sends a request every two seconds."""
 
     def _send_page(self) -> None:
         name = self.server.folder.resolve().name
@@ -195,7 +199,7 @@ class ViewHandler(BaseHTTPRequestHandler):
 def make_view(folder: str, rows: Sequence[Mapping[str, object]]) -> str:
     """Return the HTML page of `needful view`, which asks its server for the current runs.
 
-    `rows` are the runs at first.
+    `rows` are the runs that the page shows before the first answer.
     """
     data = {"runs": list(rows), "maxReported": MAX_REPORTED}
     texts = {"title": f"{folder} · needful", "folder": folder}

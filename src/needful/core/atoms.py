@@ -89,7 +89,7 @@ class Predicate:
         types = self.types
         if len(arguments) != len(types):
             raise InvalidInputError(f"Predicate {self} takes {len(types)} arguments, got {len(arguments)}.")
-        # Not `zip(..., strict=True)`: it would take a third of the time here, and this runs for every atom.
+        # Without strict=True, which would cost a third of the time of this check; it runs for every atom.
         for argument, kind in zip(arguments, types):  # noqa: B905
             if argument.type is not kind and not argument.type.is_subtype_of(kind):
                 raise InvalidInputError(f"Predicate {self} does not take {argument}.")

@@ -25,7 +25,8 @@ Incidence: TypeAlias = tuple[str, tuple[int, ...]]
 # controller's arguments, the number of variables, and the atoms.
 UntypedForm: TypeAlias = tuple[str, tuple[int, ...], int, tuple[Incidence, ...]]
 
-# The number of further choices of a variable that the search for the smallest list of atoms makes.
+# The search for the smallest list of atoms always follows its first choice at each branch. In total, it
+# tries at most this many other choices.
 MAX_ORDERS = 500
 
 
@@ -164,8 +165,9 @@ def _refine(colours: list[int], labels: Sequence[str], incidences: list[Incidenc
 def _search(
     colours: list[int], labels: Sequence[str], incidences: list[Incidence], remaining: Iterator[int]
 ) -> tuple[list[Incidence], list[int]]:
-    """Try all orders of the variables that have the same colour, as long as orders are `remaining`.
+    """Try all orders of the variables that have the same colour.
 
+    The items of `remaining` limit the search: each choice takes one item, except the first at each branch.
     Returns the lexicographically smallest sorted list of atoms, and the order of variables that gives it.
     """
     by_colour: dict[int, list[int]] = {}

@@ -1,7 +1,7 @@
 """Small HTML cards of operators, models and results, for notebooks.
 
-The cards use inline styles and no scripts, and every name is escaped. They look the same in light and dark
-notebooks, because colours are those of the text or half transparent.
+The cards use inline styles and no scripts, and every name is escaped. They are readable in light and dark
+notebooks: most text has the colour of the notebook's text, and borders are half transparent.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def card(title: object, *parts: str) -> str:
 
 
 def note(text: object) -> str:
-    """Return a quiet line of text."""
+    """Return a line of small, dimmed text as HTML."""
     return f'<div dir="auto" style="{_QUIET}">{escaped(text)}</div>'
 
 
@@ -130,5 +130,5 @@ def run_card(summary: Mapping[str, Any], operators: Sequence[Operator]) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """Return a duration in seconds with its unit: two digits of short ones, such as "0.0051 s"."""
+    """Return a duration with its unit; below 1 s with two significant digits, such as "0.0051 s"."""
     return f"{seconds:.2g} s" if seconds < 1 else f"{seconds:.2f} s"

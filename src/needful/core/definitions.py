@@ -60,17 +60,17 @@ class Definition:
 
     @property
     def arguments(self) -> tuple[Type, ...]:
-        """The types of the objects that the definition is about."""
+        """The types of the predicate's arguments; a quantified object is no argument."""
         return self.expression.arguments
 
     @property
     def types(self) -> tuple[Type, ...]:
-        """The types whose features it uses."""
+        """The types whose features `truth` needs: all types in the expression."""
         return self.expression.types
 
     @property
     def parts(self) -> tuple[tuple[Definition, tuple[int, ...]], ...]:
-        """The definition itself, with the positions of its arguments; a conjunction has several parts."""
+        """This definition as the only part, with the positions of its arguments; see `Conjunction`."""
         return ((self, tuple(range(len(self.arguments)))),)
 
     @property
@@ -79,7 +79,7 @@ class Definition:
         return self.sentence_about(_mentions(self.arguments))
 
     def sentence_about(self, arguments: Sequence[str]) -> str:
-        """Return the meaning in words; the arguments are called as given."""
+        """Return the meaning in words; `arguments` are the words for the objects, such as "the robot"."""
         expression = self.expression
         kinds = [kind.name for kind in expression.types]
         named = kinds if expression.quantifier is None else kinds[:-1]
@@ -98,7 +98,7 @@ class Definition:
 
     @property
     def without_bound(self) -> tuple[Expression, str]:
-        """What stays the same if the bound is moved: the expression and the direction of the comparison."""
+        """The expression and the comparison; definitions that differ only in the bound have equal ones."""
         return self.expression, self.compare
 
     @property
@@ -107,12 +107,13 @@ class Definition:
         return Definition(self.expression, ">" if self.compare == "<=" else "<=", self.bound)
 
     def truth(self, states: Sequence[State], features: Mapping[Type, np.ndarray]) -> np.ndarray:
-        """Return an array: in which state the definition holds for which objects.
+        """Return a boolean array: whether the definition holds, for each state and each tuple of objects.
 
-        The states must have the same objects. `features` maps each of the types to its `feature_array`.
+        The array has one axis for the states and one axis per argument. The states must have the same
+        objects. `features` maps each of the `types` to its `feature_array`.
         """
         values = self.expression.values(states, features)
-        with np.errstate(invalid="ignore"):  # NaN: an object is not compared with itself
+        with np.errstate(invalid="ignore"):  # NaN if a tuple repeats an object
             return values <= self.bound if self.compare == "<=" else values > self.bound
 
     def holds(self, state: State, objects: Sequence[Object]) -> bool:
@@ -123,7 +124,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Conjunction:
-    """Several definitions about the same objects that hold together.
+    """A conjunction of definitions: it holds if all its parts hold.
 
     Attributes:
         arguments: the types of the objects.
@@ -150,7 +151,7 @@ class Conjunction:
 
     @property
     def types(self) -> tuple[Type, ...]:
-        """The types whose features it uses."""
+        """The types whose features `truth` needs: all types in the parts."""
         return tuple(dict.fromkeys(kind for part, _ in self.parts for kind in part.types))
 
     @property
@@ -168,7 +169,7 @@ class Conjunction:
         )
 
     def truth(self, states: Sequence[State], features: Mapping[Type, np.ndarray]) -> np.ndarray:
-        """Return an array: in which state the definition holds for which objects; see `Definition`."""
+        """Return whether the definition holds, for each state and each tuple; see `Definition.truth`."""
         counts = [len(states[0].of_type(kind)) for kind in self.arguments]
         found = np.ones((len(states), *counts), dtype=bool)
         for part, positions in self.parts:
@@ -186,7 +187,7 @@ class Conjunction:
         )
 
 
-# What a defined predicate means.
+# The definition of a predicate: one comparison, or a conjunction of several.
 AnyDefinition: TypeAlias = Definition | Conjunction
 
 

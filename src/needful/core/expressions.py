@@ -21,12 +21,12 @@ from needful.core.objects import Object, Type
 from needful.core.state import State
 from needful.errors import InvalidInputError, UnknownNameError
 
-# The value of an expression, given the selected features of each object. The arrays may have any shape
-# with one feature per entry of the last axis; the other axes are broadcast.
+# A function from one array per object, its selected features, to the values of an expression. The features
+# are on the last axis of each array; the other axes are broadcast.
 ValueFunction: TypeAlias = Callable[..., np.ndarray]
 
 QUANTIFIERS = ("min", "max")
-# The cost of using a formula of the user in a predicate: that of a distance.
+# The complexity of a formula that a user wrote (see `Kind`); it equals the complexity of a distance.
 FORMULA_COMPLEXITY = 2
 
 
@@ -75,11 +75,13 @@ class Kind:
 
     Attributes:
         formula: computes the value from the selected features of each object.
-        widths: the allowed numbers of features of each object.
-        complexity: the cost of using such an expression in a predicate.
+        widths: the allowed numbers of features, one number per object. For example, ((2, 2), (3, 3)) allows
+            two features of each of two objects, or three features of each.
+        complexity: the cost of using such an expression in a predicate; predicate invention prefers
+            predicates of low cost.
         sentence: describes the value; `{a}`, `{b}` and `{c}` are the objects, `{f}` and `{g}` features of
             the first two.
-        short_name: a name for the value; empty if it is the name of the kind.
+        short_name: a short name for the value; if it is empty, the name of the kind is used.
     """
 
     formula: ValueFunction
@@ -138,8 +140,8 @@ class Expression:
         kind: the name of the kind, one of `KINDS`, or a formula (`core.formulas`).
         types: the type of each object.
         features: for each object, the features that the kind uses, in the kind's order.
-        quantifier: None, or "min" or "max": the least or greatest value over all objects of the last type.
-            The last object is then no argument of the expression. An object is not compared with itself.
+        quantifier: None, "min" or "max". With "min" or "max", the value is the least or greatest value over
+            all objects of the last type, except the arguments. The last object is then no argument.
     """
 
     kind: str
@@ -184,8 +186,8 @@ class Expression:
         return find_kind(self.kind).complexity + (self.quantifier is not None)
 
     def value(self, state: State, objects: Sequence[Object]) -> float:
-        """Return the value for a tuple of objects in a state; NaN for an object and itself."""
-        if self.quantifier is None:
+        """Return the value for a tuple of objects in a state; NaN if the tuple repeats an object."""
+        if self.quantifier is None or len(set(objects)) < len(objects):
             return self._value(state, objects)
         others = (obj for obj in state.of_type(self.types[-1]) if obj not in objects)
         values = [self._value(state, (*objects, other)) for other in others]
@@ -205,8 +207,8 @@ class Expression:
     def values(self, states: Sequence[State], features: Mapping[Type, np.ndarray]) -> np.ndarray:
         """Return the values for all tuples of objects in several states that have the same objects.
 
-        `features` maps each type to its `feature_array` in the states. The result has the axis state and
-        one axis per argument. The value for an object and itself is NaN.
+        `features` maps each type to its `feature_array` in the states. The result has one axis for the
+        states and one axis per argument. Values of tuples that repeat an object are NaN.
         """
         kind = find_kind(self.kind)
         columns = [
@@ -215,20 +217,29 @@ class Expression:
         ]
         values = kind.formula(*(_on_axis(column, i, kind.objects) for i, column in enumerate(columns)))
         domains = [states[0].of_type(t) for t in self.types]
-        for (i, a), (j, b) in itertools.combinations(enumerate(domains), 2):
-            same = np.array([[x == y for y in b] for x in a], dtype=bool).reshape(len(a), len(b))
-            shape = [1] * kind.objects
-            shape[i], shape[j] = same.shape
-            values = np.where(same.reshape(shape), math.nan, values)
+        values = _without_repetitions(values, domains)
         if self.quantifier is None:
             return values
         fill, reduce = (math.inf, np.min) if self.quantifier == "min" else (-math.inf, np.max)
         values = np.where(np.isnan(values), fill, values)
-        return np.asarray(reduce(values, axis=-1, initial=fill))
+        return _without_repetitions(reduce(values, axis=-1, initial=fill), domains[:-1])
+
+
+def _without_repetitions(values: np.ndarray, domains: Sequence[Sequence[Object]]) -> np.ndarray:
+    """Return the values with NaN for tuples that repeat an object; the last axes are for `domains`."""
+    for (i, a), (j, b) in itertools.combinations(enumerate(domains), 2):
+        same = np.array([[x == y for y in b] for x in a], dtype=bool).reshape(len(a), len(b))
+        shape = [1] * len(domains)
+        shape[i], shape[j] = same.shape
+        values = np.where(same.reshape(shape), math.nan, values)
+    return np.asarray(values)
 
 
 def _on_axis(column: np.ndarray, index: int, count: int) -> np.ndarray:
-    """Move the object axis of an array with the axes state, object, feature to place `index` of `count`."""
+    """Reshape an array with the axes state, object, feature, so that several such arrays broadcast.
+
+    The result has `count` object axes. Axis `index` of these has the objects; the others have length 1.
+    """
     shape = [column.shape[0], *([1] * count), column.shape[2]]
     shape[1 + index] = column.shape[1]
     return column.reshape(shape)

@@ -110,12 +110,12 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Suspect:
-    """A ground operator that may be false: its controller ran, but its step never reached the subgoal.
+    """A ground operator whose effects may be wrong: its controller ran, but never reached the subgoal.
 
     Attributes:
         operator: the ground operator.
-        missing: the subgoal atoms that did not hold after any of the tries. Empty if each try missed
-            other atoms, or if the simulator reported failures.
+        missing: the subgoal atoms that did not hold after any of the tries. Empty if no atom was missed in
+            all tries, or if the simulator reported a failure.
         tries: the number of tries.
     """
 
@@ -189,7 +189,7 @@ class PlanningResult:
 
     def show(self, environment: object, task: object) -> object:
         """Return the player of this result, which a notebook shows inline; see `show_plan`."""
-        # Reports are a higher layer, so they are imported by name.
+        # `core` must not depend on reports, a higher layer, so the module is imported only on demand.
         notebook = import_module("needful.reports.notebook")
         return notebook.show_plan(self, environment, task)
 
@@ -262,7 +262,7 @@ class AgentEvent:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AgentResult:
-    """The result of one task.
+    """The result of an agent that acted in a world to solve a task.
 
     Attributes:
         outcome: `SOLVED` if the goal holds in the last observation, else why the agent gave up.
@@ -271,10 +271,11 @@ class AgentResult:
         steps: the ground operator that each executed controller belongs to; empty for policies.
         events: all decisions in order; empty for policies.
         replans: how many times the agent planned from scratch after the first plan.
-        seconds: the time in which the agent planned and decided; the time of the world does not count.
+        seconds: the time for planning and deciding; the time for acting and observing does not count.
         failure: why the agent gave up; None if the outcome is `SOLVED`.
         statistics: counters and times of all planning for the task.
-        suspects: the suspects of all plannings; for each ground operator, the latest one.
+        suspects: the suspects of all calls of the planner; if a ground operator was a suspect several
+            times, only the latest `Suspect` is kept.
     """
 
     outcome: Outcome

@@ -26,7 +26,7 @@ class FeatureDifference:
 
     @property
     def sufficient_tolerance(self) -> str:
-        """The size, rounded up to two digits."""
+        """The smallest tolerance with two significant digits that accepts this difference, as text."""
         unit = 10.0 ** (math.floor(math.log10(self.size)) - 1)
         return f"{math.ceil(self.size / unit) * unit:.2g}"
 

@@ -187,7 +187,8 @@ class ScriptedDemonstrator:
 def _next_action(script: Iterator[GroundController], state: State | None) -> GroundController | None:
     """Return the next action of a script, or None at its end.
 
-    A generator receives the current state, unless it is None; other iterators do not receive states.
+    If the script is a generator, `state` is sent to it as the result of its last `yield`; the first call
+    must pass None. Other iterators do not receive states.
     """
     try:
         return script.send(state) if isinstance(script, Generator) else next(script)

@@ -124,7 +124,7 @@ CATALOGUE: Mapping[str, CatalogueEntry] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class KinderEntry:
-    """An environment of KinDER, of which each size is a domain.
+    """An environment of KinDER; each of its sizes is a domain of its own.
 
     Attributes:
         module: the module that defines the class.
@@ -180,7 +180,8 @@ KINDER: Mapping[str, KinderEntry] = MappingProxyType(
         ),
     }
 )
-# The dependencies of these packages contradict those of `needful`, so they are installed without them.
+# KinDER and the packages that it needs. They are installed without their dependencies, which conflict with
+# those of `needful`.
 KINDER_PACKAGES = "kindergarden relational-structs prpl-utils tomsgeoms2d"
 
 

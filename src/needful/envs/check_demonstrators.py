@@ -64,7 +64,7 @@ def _check_use_of_controllers(
 def _check_sampler(
     sampler: Sampler, operator: Operator, state: State, make_rng: Callable[[], np.random.Generator]
 ) -> None:
-    """Raise if a sampler returns invalid parameters, or cannot repeat them with the same random numbers."""
+    """Raise if a sampler returns invalid parameters, or different ones for the same random numbers."""
     objects = random_objects([variable.type for variable in operator.parameters], state, make_rng())
     if objects is None:
         return
@@ -80,9 +80,10 @@ def _check_sampler(
 def check_solving(
     env: Environment, tasks: Mapping[str, Task], solve: Solve, seed: int, findings: Findings
 ) -> None:
-    """Check that the oracle model solves all tasks, or else the scripted policy some; `tasks` have names.
+    """Check that the oracle model solves all tasks; `tasks` maps names to tasks.
 
-    Add a note if the environment has neither, or if the scripted policy misses some tasks.
+    If there is no oracle model, the scripted policy must solve at least one task. Adds a note if it does
+    not solve all of them, or if there is no scripted policy either.
     """
     try:
         model = env.oracle_model()
@@ -90,7 +91,7 @@ def check_solving(
         _check_script(env, tasks, solve, findings)
         return
     except Exception:
-        return  # `check_oracle` reports it
+        return  # `check_oracle` has already added a finding for this exception
     location, remedy = "oracle_model", "Correct the operators or samplers of the oracle model, or the task."
     for name, task in tasks.items():
         with findings.catch(name, location, remedy):
@@ -155,13 +156,14 @@ def _check_parameter_bounds(
 def check_recordings(
     env: Environment, demonstrations: Demonstrations, seed: int, findings: Findings
 ) -> None:
-    """Replay recorded demonstrations in the simulator; report the first difference.
+    """Replay recorded demonstrations in the simulator; add a finding for the first difference.
 
     Each demonstration is executed from its first state. After each step, the atoms must be those of the
     recording, and the features must equal the recorded ones within the tolerance of the environment.
 
-    A recorded state has no hidden state. If a training task has an equal initial state, the replay
-    therefore starts in this state; `seed` is the seed of these tasks.
+    Recordings contain no hidden state of the simulator, such as velocities. Therefore, if a training task
+    has an equal initial state, the replay starts in the state of this task. `seed` is the seed of the
+    training tasks.
     """
     problem = "no recorded demonstration uses it, so no operator will be learned for it"
     remedy = "Record demonstrations that use it, or remove it from the vocabulary."
@@ -190,9 +192,13 @@ def check_recordings(
 
 
 class _Replay:
-    """The replay of one recorded demonstration: the differences and the low-level actions so far.
+    """The replay of one recorded demonstration.
 
-    `starts` are states of the environment; the replay starts in one of them if it equals the recorded one.
+    Attributes:
+        starts: initial states of tasks. If one of them equals the first recorded state, the replay starts
+            in it.
+        largest: the largest difference between a recorded and a simulated feature so far.
+        low_level_actions: the number of low-level actions so far.
     """
 
     def __init__(

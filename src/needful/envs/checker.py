@@ -68,8 +68,8 @@ def check_environment(
         solve: a function that solves a task with the environment's demonstrator; if it is None, no task is
             solved.
         demonstrations: recorded demonstrations, which are replayed in the simulator.
-        on_note: called with observations that are no problems, such as the largest difference between two
-            simulations, each as a sentence.
+        on_note: called with each note, a sentence about an observation that is not a problem, such as the
+            largest difference between two simulations.
     """
     findings = Findings()
     with findings.catch("the check", "environment", "Fix the other findings, then check again."):
@@ -267,7 +267,7 @@ def _check_repeatability(env: Environment, steps: Sequence[_SimulatedStep], find
         with findings.catch(str(action), action.controller.name, "Return a bool from `initiable`."):
             check_type(action.initiable(state), bool, np.bool_)
         if "simulate" in findings.locations:
-            continue  # `execute` cannot be compared with it
+            continue  # `simulate` is wrong, so `execute` cannot be compared with it
         with findings.catch(str(action), "execute", "Inherit `execute`, which clips and catches failures."):
             execution = env.execute(state, _beyond_bounds(action))
             expected = state if step.after is None else step.after
@@ -363,7 +363,7 @@ def _copy(state: State) -> State:
 
 
 def _equal_features(one: State, other: State) -> bool:
-    """Return whether two states have equal features; snapshots are equal only if they have one history."""
+    """Return whether two states have equal features; `==` would also compare the histories of snapshots."""
     return State.__eq__(one, other)
 
 

@@ -30,8 +30,8 @@ from needful.seeding import rng_for
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# When a controller's closed loop fails: after more than MAX_STEPS low-level actions, or after one that
-# changes all features by at most STUCK_TOLERANCE.
+# The closed loop of a controller fails if it takes more than MAX_STEPS low-level actions, or if a low-level
+# action changes no feature by more than STUCK_TOLERANCE.
 MAX_STEPS = 1000
 STUCK_TOLERANCE = 1e-3
 
@@ -64,7 +64,8 @@ class Environment(ABC):
         size_sample_count: number of tasks to sample to find the numbers of objects and goal atoms per task.
         horizon: the maximum number of low-level actions in a plan, unless the user gives another one.
         tolerance: how much features may differ if the same simulation is repeated. Atoms may not differ.
-            The default 0 demands equal bits. Physics engines may need more; see `check_environment`.
+            With the default 0, features must be exactly equal. Physics engines may need a larger value;
+            `check_environment` reports the largest difference.
     """
 
     name: str
@@ -186,7 +187,7 @@ class Environment(ABC):
 class MultiStepEnvironment(Environment):
     """A domain in which every controller has a policy, which chooses low-level actions one by one."""
 
-    # As for other environments, 100 controllers; here each may take up to MAX_STEPS low-level actions.
+    # Other environments allow 100 actions by default. Here, each may take MAX_STEPS low-level actions.
     horizon: int = 100 * MAX_STEPS
 
     @abstractmethod

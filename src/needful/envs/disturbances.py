@@ -31,7 +31,8 @@ from needful.envs.contract import Environment
 from needful.errors import InvalidInputError
 from needful.seeding import rng_for
 
-# The range of each feature. The key is the name of the root of its type and the name of the feature.
+# The range of each feature. A key has the name of the feature's root type (the topmost supertype), and the
+# name of the feature.
 FeatureRanges: TypeAlias = Mapping[tuple[str, str], float]
 
 # A feature with at most this number of different values in the sampled states is discrete.

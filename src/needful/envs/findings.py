@@ -53,7 +53,7 @@ class Findings:
         self.notes: list[str] = []
 
     def note(self, text: str) -> None:
-        """Add a sentence about an observation that is no problem, unless it is known."""
+        """Add a sentence about an observation that is not a problem; ignore it if it was added before."""
         if text not in self.notes:
             self.notes.append(text)
 

@@ -227,8 +227,8 @@ def _paint(state: State, held: Object, color: float) -> State:
 def _place(state: State, robot: Object, held: Object, pose: Parameters) -> State:
     """Place the held object at a pose in the box, on the shelf or on the table.
 
-    The box needs a grasp from the top, the shelf a grasp from the side, and the table a free pose. If the
-    need is not met, nothing happens.
+    The box requires a grasp from the top, the shelf a grasp from the side, and the table a free pose.
+    Otherwise nothing happens.
     """
     x, y, _ = pose
     if lies_within(y, BOX_RANGE):

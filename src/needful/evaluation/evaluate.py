@@ -37,7 +37,7 @@ class Evaluation:
 def make_solve(
     solver: Solver, environment: Environment, execution: ExecutionConfig, horizon: int | None
 ) -> Solve | TaskExecution:
-    """Return the solver's `solve`, or an execution in simulated worlds if a setting is not default."""
+    """Return the solver's `solve`, or a `TaskExecution` if `execution` differs from the default."""
     return TaskExecution.of(solver, environment, execution, horizon) if execution else solver.solve
 
 

@@ -71,8 +71,9 @@ class RunConfig:
         policy: how policies are trained; only used by approaches that learn a policy.
         validation_folds: the number of folds of cross-validation; 0 for no cross-validation. If it would
             take too long, it is skipped. Cross-validation does not affect what is learned.
-        invention: the limits of predicate invention. Then only the predicates of goals and those in its
-            `keep` are given. None for the predicates of the domain.
+        invention: the limits of predicate invention. With invention, the learner is given only the
+            predicates of goals and those in `InventionConfig.keep`. With None, it is given all predicates
+            of the domain.
         execution: how plans are executed: open loop or closed loop, with or without disturbances.
         preset: the name of the preset that these settings come from, and which of them were changed; empty
             without a preset. It is recorded with the results (see `paper_preset`).

@@ -18,8 +18,8 @@ from needful.errors import InvalidInputError
 from needful.evaluation.sources import sources_digest
 from needful.storage.json_fields import Field
 
-# Fields of configurations that are hashed only if they differ from their defaults, because they were added
-# later: without this rule, the hashes of all earlier results would be outdated.
+# Fields of configurations that did not exist when the first results were stored. They are hashed only if
+# they differ from their defaults, so that a configuration without them keeps the hash in these results.
 ADDED_LATER = ("adaptive", "anchors", "clock")
 # Fields of records that are absent in files if they are empty.
 OPTIONAL = ("suspects", "execution", "preset", "task_digest")

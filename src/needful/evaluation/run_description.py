@@ -32,7 +32,8 @@ class RunDescription:
     Attributes:
         command: the command, with the last part of each absolute path; empty for runs made in Python.
         settings: all settings, including the defaults, as JSON values.
-        versions: of needful, Python and the packages that results depend on; the platform and the engine.
+        versions: the versions of needful, Python and the packages that results depend on, the platform, and
+            the search engine.
         started: the time of the start in UTC, such as `2026-11-17T06:39:02Z`.
         seconds: the duration of the run, without the report; None if the run has not finished.
     """
@@ -100,7 +101,10 @@ def _without_folders(value: Any) -> Any:
 
 
 def without_folders(text: str) -> str:
-    """Return the last part of a path that is absolute or leaves the current folder, or any other text."""
+    """Return the text; if it is a path that is absolute or leaves the current folder, only the last part.
+
+    In an option such as `--out=/home/user/runs`, only the path is shortened.
+    """
     option, equals, value = text.partition("=") if text.startswith("--") else ("", "", text)
     path = PurePath(value)
     if path.is_absolute() or value.startswith("~") or ".." in path.parts:
@@ -114,7 +118,7 @@ def command_text(program: str, arguments: Iterable[str]) -> str:
 
 
 def flat_settings(settings: Mapping[str, JsonValue]) -> dict[str, str]:
-    """Return nested settings as texts by path, such as `planning.timeout`."""
+    """Return nested settings as a flat map from paths, such as `planning.timeout`, to texts."""
     found: dict[str, str] = {}
     for name, value in settings.items():
         if isinstance(value, Mapping):

@@ -22,10 +22,11 @@ from needful.storage.json_fields import JsonValue, dump_json
 from needful.storage.outputs import RUN, prepare_output_directory, staged_directory, write_bytes, write_text
 from needful.storage.plans import PLANS_FILE, RecordedPlan, header_line, plan_line
 
-# The stage of a run that has not finished, for those who watch it; deleted at the end.
+# The progress of a run that has not finished, for the live view of runs; deleted at the end.
 PROGRESS_FILE = "progress.json"
 PROGRESS_SECONDS = 1.0
-# Files whose bytes do not depend on the time of a run, and fields of records that do.
+# For comparing a run with its repetition: files that must be identical, besides those of the model, and
+# fields of records that may differ.
 REPRODUCIBLE_FILES = ("demos.jsonl.gz", PLANS_FILE)
 TIMES_AND_VERSIONS = ("seconds", "versions")
 
@@ -41,7 +42,8 @@ class RunFolder:
     command: str = ""
     _lines: list[str] = field(default_factory=list)
     _plans: list[bytes] = field(default_factory=list)
-    # The description of the run and the time at which it began, once it has begun.
+    # The description of the run and its start on the monotonic clock; empty before `begin` is called. This
+    # is a list only because the dataclass is frozen.
     _begun: list[tuple[RunDescription, float]] = field(default_factory=list)
 
     @classmethod
@@ -155,7 +157,11 @@ class RecordedProgress:
         return report_and_write
 
     def observe_hypothesis(self, uncovered: int, operators: int, transitions: int) -> None:
-        """Add a hypothesis to the curve of the hill climbing; a worse one begins a new curve."""
+        """Add a hypothesis to the curve of the hill climbing.
+
+        If it leaves more transitions uncovered than the one before, hill climbing has started again
+        elsewhere, and the curve starts again too.
+        """
         climb = self._content.setdefault("climb", {"steps": []})
         climb["transitions"], steps = transitions, climb["steps"]
         step = {"move": "cover", "uncovered": uncovered, "operators": operators}

@@ -14,8 +14,8 @@ from pathlib import Path
 from needful.envs.catalogue import CATALOGUE
 
 PACKAGE = Path(__file__).parents[1]
-# Folders and files that store, show or repeat results, but do not change them. The settings in `paper` are
-# part of `config_hash`.
+# Folders and files that store, show or repeat results, but do not change them. `paper/` only chooses
+# settings, and these are part of `config_hash`.
 WITHOUT_EFFECT = (
     "__init__.py",
     "lazy_names.py",
@@ -42,7 +42,7 @@ OPTIONAL_PARTS = {
     "adapters": ("envs/adapters/", "envs/kinder/", "envs/gym.py", "envs/gym_encoding.py"),
 }
 
-# The fields of nodes of `ast` that hold statements, or parts of a statement that hold statements.
+# The fields of `ast` nodes that contain statements, or handlers and cases, which contain statements.
 STATEMENT_LISTS = ("body", "orelse", "finalbody", "handlers", "cases")
 ADAPTERS = ("needful.envs.adapters", "needful.envs.kinder")
 
@@ -75,7 +75,7 @@ def sources_digest(package: Path = PACKAGE, unused: frozenset[str] = frozenset()
 
 @cache
 def _counted_content(file: Path) -> bytes:
-    """Return what counts of a file; the digests of different runs share it."""
+    """Return the part of a file that counts for digests; cached, because several digests use it."""
     return without_comments(file.read_text(encoding="utf-8")).encode()
 
 

@@ -57,7 +57,10 @@ class DemonstrationAbstractor:
         return self._atoms[key]
 
     def extension(self, definition: AnyDefinition) -> tuple[np.ndarray, ...]:
-        """Return for each demonstration an array: in which state the definition holds for which objects."""
+        """Return, for each demonstration, a Boolean array: where the definition holds.
+
+        The first axis stands for the states. Each further axis stands for the objects of one argument.
+        """
         return tuple(self._extension(definition, index) for index in range(len(self.demonstrations)))
 
     def changes(self, definition: AnyDefinition) -> bool:

@@ -1,8 +1,9 @@
-"""Try a model in the simulator: which steps of its first plans come true.
+"""Execute plans of a model in the simulator, and record which steps have the predicted effects.
 
-Each task gets one abstract plan. If no sample of a step reaches the atoms that the rest of the plan needs,
-and only atoms of invented predicates are missing, their bounds may be too strict. The experiment then
-continues anyway: if the next step succeeds, the bound was wrong.
+For each task, only the first abstract plan that the planner finds is executed. The parameters of a step are
+sampled until all atoms hold that the rest of the plan needs. If no sample achieves this, but only atoms of
+invented predicates are missing, the bounds in their definitions may be too strict. The experiment then
+continues with the next step: if it succeeds, this is evidence for looser bounds.
 """
 
 from __future__ import annotations
@@ -32,13 +33,16 @@ from needful.sampler_learning.datasets import SamplerExamples, sampler_examples
 from needful.sampler_learning.sampling import anchor_values, input_vector
 from needful.seeding import rng_for
 
-# A failed step counts as much as this share of a task.
+# Each failed step reduces `Trials.score` by this number; a solved task increases it by 1.
 FAILED_STEP = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class ReplaySampler:
-    """Draws the parameters of a demonstrated use of an operator, relative to the objects' features."""
+    """Draws the parameters of a random demonstrated use of an operator, relative to their anchors.
+
+    The anchor of a parameter is a feature that is usually close to it; see `sampler_learning.sampling`.
+    """
 
     examples: SamplerExamples
 
@@ -74,7 +78,7 @@ class Trials:
 
     @property
     def score(self) -> float:
-        """The total progress, minus a part of a task for each failed step."""
+        """The total progress, minus `FAILED_STEP` for each failed step."""
         return sum(self.progress) - FAILED_STEP * sum(map(len, self.false.values()))
 
     def better_than(self, other: Trials, least: float) -> bool:
@@ -86,7 +90,7 @@ class Trials:
 
 @dataclass(frozen=True, slots=True)
 class Simulator:
-    """Executes first plans of models in training tasks.
+    """Executes plans of models in training tasks; for each task, the first plan that the planner finds.
 
     Attributes:
         execute: executes an action in the simulator.
@@ -113,9 +117,10 @@ class Simulator:
         predicates: Sequence[Predicate],
         least_solved: int = 0,
     ) -> Trials:
-        """Solve each task with the first abstract plan of the operators.
+        """Execute, for each task, the first abstract plan with the operators; return the results.
 
-        Ends early when fewer than `least_solved` tasks can be solved.
+        Parameters are drawn from those in `demonstrations` (see `ReplaySampler`). The experiments end early
+        if fewer than `least_solved` tasks can still be solved.
         """
         samplers = self._samplers(data, demonstrations)
         operators = [one.operator for one in data]
@@ -141,7 +146,11 @@ class Simulator:
         suffixes: Sequence[Suffix],
         demonstrations: Sequence[Demonstration],
     ) -> tuple[dict[str, list[Use]], dict[str, list[Use]]]:
-        """Return the true and false uses of operators in suspicious plans from demonstrated states."""
+        """Execute suspicious plans from demonstrated states; return the operators' true and false uses.
+
+        `Suffix.suspicious` defines which plans in `suffixes` are suspicious. The weight of a false use is
+        the cost of its plan. `training` contains the demonstrations from which `data` was learned.
+        """
         samplers = self._samplers(data, training)
         true: dict[str, list[Use]] = defaultdict(list)
         false: dict[str, list[Use]] = defaultdict(list)
@@ -181,14 +190,15 @@ class Simulator:
             name = step.operator.name
             use = Use(state, step.objects)
             effects = step.add_effects & subgoal
-            # A given atom that the step made false, although the operator does not predict it.
+            # The needed atoms of given (not invented) predicates that the step made false, although the
+            # operator does not predict this.
             lost = {one for one in missing if one.predicate.definition is None and one.holds(state)}
             if after is not None and not missing & effects and not lost:
-                # Effects that held already do not show that the step works.
+                # If all effects held before the step, its success proves nothing.
                 if not all(atom.holds(state) for atom in effects):
                     true[name].append(use)
             elif all(atom.holds(state) for atom in step.preconditions):
-                # Otherwise the step failed because an earlier one did.
+                # The preconditions held, so the step itself failed, and not only an earlier one.
                 false[name].append(use)
             if after is None or any(atom.predicate.definition is None for atom in missing):
                 break
@@ -205,7 +215,11 @@ class Simulator:
         samplers: Mapping[str, ReplaySampler],
         rng: np.random.Generator,
     ) -> tuple[State | None, AbstractState]:
-        """Return the state after the sample that misses the fewest atoms of a subgoal, and these atoms."""
+        """Execute a step with several samples of its parameters, and return the result of the best sample.
+
+        The best sample is the one after which the fewest atoms of the subgoal are missing. The result is
+        the state after it, and the missing atoms. The state is None if no sample could be executed.
+        """
         controller = step.operator.controller
         best: tuple[State | None, AbstractState] = (None, subgoal)
         for _ in range(self.samples if controller.dimension else 1):

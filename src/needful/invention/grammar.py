@@ -2,8 +2,8 @@
 
 The grammar covers single features, differences of two objects' features, distances, the angle between an
 object's heading and the direction to another object, and the distance of further objects from the line or
-segment between two objects. The last object of an expression can be replaced by the least or greatest value
-over all objects of its type (a quantifier).
+segment between two objects. An expression can also have a quantifier: its value is then the least or the
+greatest one over all objects of the last argument's type.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from needful.core.objects import Type
 # The last letters of features that are coordinates, and parts of the names of features that are headings.
 COORDINATES = ("x", "y", "z")
 HEADINGS = ("theta", "heading", "yaw", "angle", "rotation")
-# Integer features with other names are compared only if they take more values than a flag.
+# Two integer features with different names are compared only if each has more distinct values than a flag.
 FLAG_VALUES = 2
 
 
@@ -32,8 +32,9 @@ def enumerate_expressions(
 
     The user's formulas come first. They are used with all types that have their features.
 
-    Only types without parents are used, and types of which every demonstration has exactly one object.
-    Features that have the same value in all states are left out.
+    To limit the number of expressions, only two kinds of types are used: types without parents, and types
+    of which every demonstration has exactly one object. Features that have the same value in all states are
+    left out.
     """
     objects = [demonstration.objects for demonstration in demonstrations]
     roots = sorted({list(obj.type.ancestry())[-1] for each in objects for obj in each})
@@ -101,7 +102,7 @@ def _binary(
 
 
 def _applied(text: str, types: Sequence[Type]) -> Iterator[Expression]:
-    """Yield a formula over all objects whose types have the features that it uses."""
+    """Yield a user's formula as expressions, one for each choice of types that have its features."""
     features = parse_formula(text).features
     for chosen in itertools.product(types, repeat=len(features)):
         if all(set(names) <= set(kind.features) for kind, names in zip(chosen, features, strict=True)):
@@ -117,7 +118,7 @@ def _between(a: Type, b: Type, c: Type) -> Iterator[Expression]:
 
 
 def _comparable(f: str, g: str, values_a: dict[str, np.ndarray], values_b: dict[str, np.ndarray]) -> bool:
-    """Return whether two features with different names hold integers, such as numbers of objects."""
+    """Return whether two features are comparable despite their names: both are integers, such as counts."""
     both = (values_a.get(f), values_b.get(g))
     return all(
         values is not None and len(values) > FLAG_VALUES and bool(np.all(values == np.round(values)))

@@ -1,4 +1,4 @@
-"""Invent predicates: from goals, demonstrations with states and, optionally, a simulator to a vocabulary.
+"""Invent predicates, given goals, demonstrations with states and, optionally, a simulator.
 
 Predicates are comparisons of features with bounds (`core.definitions`). The search (`search`) adds
 predicates until plans of the learned operators agree with the demonstrations. Experiments in a simulator
@@ -33,8 +33,8 @@ from needful.invention.result import MAX_EXAMPLES, Examples, InventedPredicate, 
 from needful.invention.search import Scored, Scorer, UsesByName, climb, first_steps, prune
 from needful.planning.planners import make_planner
 
-# If there is a simulator, the search first considers only predicates that exclude false steps with this
-# share of the cost. Experiments show the reasons of all other differences more exactly.
+# With a simulator, the first search accepts only clear predicates: those that exclude false steps whose
+# weight is at least this share of the initial cost. Experiments find other predicates more reliably.
 CLEAR_SHARE = 0.05
 # The value of `InventionConfig.keep` that withholds no predicate.
 KEEP_ALL = ("all",)
@@ -45,15 +45,15 @@ class InventionConfig:
     """The settings of predicate invention. Limits count nodes, rounds and tasks, never seconds.
 
     Attributes:
-        keep: the names of predicates that are used besides those of goals. All others are withheld. The
-            name `all` keeps all of them.
+        keep: the names of given predicates that are used besides those of goals. All others are withheld:
+            they are ignored, as if the domain did not have them. The name `all` keeps all of them.
         formulas: expressions that the grammar lacks, such as `gap: abs(a.x - b.x) - a.width`.
         scoring_demonstrations: the number of demonstrations that plans are compared with.
         max_nodes: the limit of the search for each plan.
-        candidates: the number of proposals that each round considers.
+        candidates: the maximum number of proposals that each round of the search considers.
         practice_tasks: the number of training tasks for experiments in the simulator; 0 for none.
         repair_rounds: the maximum number of changes after experiments.
-        repair_candidates: the number of further predicates that each of these rounds tries.
+        repair_candidates: the maximum number of changes that each round of `repair` tries.
         seed: the seed of the experiments. A run sets it to its own seed.
     """
 
@@ -142,7 +142,8 @@ def _with_experiments(
 ) -> tuple[tuple[Predicate, ...], Reasons, tuple[float, ...], tuple[int, ...]]:
     """Alternate the search and experiments; return predicates, reasons, costs and numbers of solved tasks.
 
-    The first search accepts only clear predicates. If experiments with them solve all tasks, it was enough.
+    The first search accepts only clear predicates (see `CLEAR_SHARE`). If all tasks are solved in the
+    experiments that follow, there is no second search.
     """
 
     def blame(scored: Scored) -> tuple[UsesByName, UsesByName]:
@@ -224,7 +225,10 @@ def _split(count: int, scoring: int) -> tuple[range, range]:
 
 
 def _invented(definition: AnyDefinition, name: str, reasons: Reasons) -> InventedPredicate:
-    """Return an invented predicate with its reason; that of a conjunction is the one of its main part."""
+    """Return an invented predicate with the reason for it.
+
+    The reason for a conjunction is that of the part that excludes the most false uses.
+    """
     found = [reasons[part.without_bound] for part, _ in definition.parts]
     proposal, in_simulator = max(found, key=lambda reason: len(reason[0].which))
     return InventedPredicate(
@@ -241,7 +245,10 @@ def _invented(definition: AnyDefinition, name: str, reasons: Reasons) -> Invente
 
 
 def _spread_out(values: np.ndarray) -> tuple[float, ...]:
-    """Return the finite values in order, with four digits; if there are too many, some at equal steps."""
+    """Return the finite values in increasing order, rounded to four significant digits.
+
+    If there are more than `MAX_EXAMPLES` values, only this number is returned, at regular intervals.
+    """
     ordered = np.sort(values[np.isfinite(values)])
     chosen = np.linspace(0, len(ordered) - 1, min(len(ordered), MAX_EXAMPLES)).round().astype(int)
     return tuple(float(f"{value:.4g}") for value in ordered[chosen])

@@ -1,8 +1,9 @@
-"""Score a vocabulary: plan from every state of some demonstrations and compare with what they did.
+"""Score a vocabulary: plan from every state of some demonstrations, and compare plans and demonstrations.
 
-A model that lacks a predicate finds plans that are too short. The rest of each demonstration (a suffix) is
-the reference. Planning from every state gives partial credit: each further predicate corrects some
-suffixes. Search is limited by nodes, not by seconds, so a score does not depend on the machine.
+If a model lacks a predicate, its operators lack preconditions, and its plans are too short. Each plan is
+compared with the rest of the demonstration from the same state on (a suffix). Because there is a plan from
+every state, a single predicate improves the score even if others are still missing: it corrects the plans
+from some states. Search is limited by nodes, not by seconds, so a score does not depend on the machine.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from needful.planning.budget import Budget
 from needful.planning.interfaces import Planner
 from needful.planning.planners import generate_abstract_plans
 
-# The costs of a plan that differs from the rest of the demonstration.
+# The cost of a plan is the difference between its length and that of the rest of the demonstration; if it
+# is longer, `TOO_LONG` is added. A plan of the same length with other actions costs `OTHER_ACTIONS`. If
+# there is no plan, the cost is the length of the rest plus `NO_PLAN`.
 NO_PLAN = 3.0
 TOO_LONG = 0.3
 OTHER_ACTIONS = 0.5
@@ -30,7 +33,7 @@ MAX_GROUND_OPERATORS = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Suffix:
-    """The plan of a model from one state of a demonstration.
+    """A suffix of a demonstration (its rest from some state on), and a model's plan from the same state.
 
     Attributes:
         demonstration: the index of the demonstration.

@@ -1,9 +1,11 @@
 """Propose predicates that exclude the false steps of plans.
 
-The first step of a plan that is too short is probably false: a condition of the operator is missing. The
-demonstrated uses of the operator are positive examples of the condition, false steps are negative ones. A
-proposal is a definition over the operator's parameters that holds in all positive examples and excludes
-some of the negative ones.
+A step of a plan is false if its action does not have the predicted effects, because the operator lacks a
+precondition. Experiments in the simulator find false steps. Without a simulator, the first step of a plan
+that is too short is assumed to be false. The missing precondition holds in the demonstrated uses of the
+operator (positive examples), but not in false steps (negative examples). A proposal is the definition of a
+predicate over the operator's parameters that holds in all positive examples, and excludes (does not hold
+in) some of the negative ones.
 """
 
 from __future__ import annotations
@@ -21,19 +23,24 @@ from needful.core.objects import Object, Type
 from needful.core.operators import Operator
 from needful.core.state import State
 
-# The complexity of a predicate beside that of its expression.
+# The complexity of a predicate is the complexity of its expression plus this number.
 PREDICATE_COMPLEXITY = 2
-# The distance of a bound from the true values, as a share of their range, and the least range that counts,
-# as a share of the distance to the nearest false value.
+# True values are the values of an expression in the true uses of an operator; false values likewise. If the
+# true values are spread out, the distance of a bound from them is about `SLACK` times their range. They are
+# spread out if their range is at least `MIN_SPREAD` times the distance to the nearest false value.
 SLACK = 0.1
 MIN_SPREAD = 0.01
-# The share of uses that counts as most of them.
+# A bound includes most uses of an operator if it includes at least this share of them.
 MOST = 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """An operator applied in a state, with the objects bound to its parameters."""
+    """An operator applied in a state, with the objects bound to its parameters.
+
+    A use is true if the action has the predicted effects, otherwise false. `weight` measures how important
+    it is to exclude a false use: it is the cost of the plan that contains the use, or 1.
+    """
 
     state: State
     objects: tuple[Object, ...]
@@ -91,7 +98,8 @@ def propose(
 ) -> Iterator[Proposal]:
     """Yield the definitions that hold in all true uses of an operator and exclude some false ones.
 
-    `others` are operators with true uses, which can loosen a bound a little (`shared_limit`).
+    `others` contains operators with their true uses. A bound may be loosened a little, so that a further
+    operator satisfies the definition in all of its true uses (see `shared_limit`).
     """
     if not true.uses or not false.uses:
         return
@@ -136,11 +144,11 @@ def shared_limit(
     ceiling: float,
     others: Sequence[tuple[Operator, UseFeatures]],
 ) -> float:
-    """Return a limit that may be greater than `limit`, to include the true uses of other operators.
+    """Return `limit`, or a greater limit below `ceiling` that includes the true uses of other operators.
 
-    Operators often share a condition. If a bound includes most of the true uses of an operator, but not
-    all, the operator does not get the condition. The new limit includes all of them if it is below
-    `ceiling`. Values are multiplied by `sign`.
+    Operators often share a condition, but a learned operator requires only conditions that hold in all of
+    its true uses. So if `limit` includes most of an operator's true uses, but not all, the new limit
+    includes all of them. All values are multiplied by `sign`, which is 1 for upper and -1 for lower bounds.
     """
     found = limit
     for operator, uses in others:
@@ -160,8 +168,9 @@ def evidence_of(true: int, false: int, excluded: int, margin: float, complexity:
     """Return how surprising a separation is, in bits.
 
     If values were unrelated to truth, the `excluded` most extreme of all values would all belong to false
-    uses with the probability C(false, excluded) / C(true + false, excluded). A bound lies in a gap with a
-    probability that is proportional to its width, the margin. Each unit of complexity costs one bit.
+    uses with the probability C(false, excluded) / C(true + false, excluded). This gives the evidence, from
+    which two amounts are subtracted: -log2(margin) bits, because a separation by a narrow gap is less
+    convincing, and one bit per unit of complexity.
     """
     chance = math.comb(true + false, excluded) / math.comb(false, excluded)
     return math.log2(chance) + math.log2(margin) - complexity
@@ -171,8 +180,9 @@ def fit_bound(true: np.ndarray, nearest: float) -> float:
     """Return a bound above all true values and below the nearest false one.
 
     If the true values are spread out, the bound is close to the greatest of them: a bound that is too
-    strict only rejects some samples, but one that is too loose lets plans fail. If they are all about
-    equal, they do not show how close it should be, so the bound is halfway.
+    strict only rejects some samples, but one that is too loose lets plans fail. If the true values are all
+    about equal, they do not show how much they can vary. The bound is then halfway to the nearest false
+    value.
     """
     limit, spread = float(np.max(true)), spread_of(true)
     gap = nearest - limit
@@ -250,9 +260,10 @@ class UseFeatures:
         return self._columns[index, kind]
 
     def _groups(self, kind: Type) -> list[tuple[list[int], np.ndarray, np.ndarray]]:
-        """Return the objects of a type in all uses: rows, numbers of objects, and features.
+        """Return the objects of a type in all uses, in groups of uses that have equally many such objects.
 
-        Uses with the same number of objects are in the same group.
+        A group consists of the indices of its uses, and of two arrays with one row per use: the numbers of
+        the objects, and their features.
         """
         if kind not in self._all:
             rows: dict[int, list[int]] = {}

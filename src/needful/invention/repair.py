@@ -1,8 +1,9 @@
 """Repair a vocabulary with experiments in the simulator: move bounds, and add predicates.
 
-Offline, only demonstrated states are known. The simulator shows where plans really fail. A false use of an
-operator asks for a stricter bound or a further predicate, a true use outside a bound for a looser bound.
-Many expressions separate a few uses by chance, so a change needs evidence (`Proposal.evidence`).
+Without a simulator, only demonstrated states are known. The simulator shows where plans really fail. If a
+use of an operator fails (a false use), a bound must be stricter or a further predicate is needed. If a use
+succeeds although a bound forbids it, the bound must be looser. Many expressions separate a few uses by
+chance, so a change needs evidence (`Proposal.evidence`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from needful.invention.proposals import Proposal, Use, UseFeatures, propose
 from needful.invention.revise import Uses, add_proposal, refit, without_part
 from needful.invention.search import Scored, Scorer, true_uses
 
-# If a change does not solve more tasks, it must increase the score by this number of tasks.
+# A change that does not solve more tasks must increase `Trials.score` by at least this number.
 MIN_IMPROVEMENT = 0.25
 # At most this number of proposals that exclude the same failed uses are tried.
 MAX_EQUIVALENT = 2
@@ -84,10 +85,11 @@ def repair(
     rounds: int,
     limit: int,
 ) -> Repair:
-    """Change a set of predicates as long as first plans get further in the simulator.
+    """Change a set of predicates as long as plans get further in the simulator.
 
-    Each round accepts one change, or several at once. It tries at most `limit` changes. Finally, added
-    predicates that do not help are removed. `given` are the predicates that are not invented.
+    Each of the `rounds` tries at most `limit` changes, and accepts the first that improves the results. A
+    change can move several bounds and add several predicates. Finally, added predicates that do not help
+    are removed. `given` are the predicates that are not invented.
     """
     experience = Experience()
 
@@ -117,7 +119,7 @@ def repair(
             break
     for proposal in reversed(accepted):
         without = without_part(scored.predicates, proposal.definition)
-        if without == scored.predicates:  # the bound was moved later, so it matters
+        if without == scored.predicates:  # a later change moved its bound, so the predicate is useful
             continue
         tried = attempt(without, trials.solved)
         if tried[1].better_than(trials, 0.0):
@@ -131,7 +133,9 @@ def _solves_failures(
 ) -> bool:
     """Return whether proposals remove at least half of the failures that they are for, and do no harm.
 
-    Other steps may then fail that were not reached before, so the score may not increase yet.
+    The failures are the false uses of the proposals' controllers. Harm means that fewer tasks have a plan,
+    or that fewer are solved. The score may still not increase, because plans get further, and steps may
+    fail that were not reached before.
     """
     controllers = {one.controller for one in proposals}
     failures = [
@@ -163,8 +167,9 @@ def _changes(
 ) -> Iterator[_Change]:
     """Yield at most `limit` changes that the experiments suggest.
 
-    The first one moves all bounds and adds the most evident predicate for each operator. A predicate that
-    changes during demonstrations is first combined with those that the operator needs for the same objects.
+    The first change moves all bounds, and adds for each operator the proposal with the most evidence. The
+    next changes move one bound each. The others add one proposal each, first combined with predicates that
+    the operator needs for the same objects (see `add_proposal`), then as a predicate of its own.
     """
     demonstrations = scorer.abstractor.demonstrations
     uses: dict[str, Uses] = {}
@@ -215,7 +220,7 @@ def _by_evidence(proposal: Proposal) -> tuple[float, int, Definition]:
 
 
 def _clearest(proposals: Sequence[Proposal]) -> Iterator[Proposal]:
-    """Yield the first few of the proposals that exclude the same uses."""
+    """Yield at most `MAX_EQUIVALENT` proposals, the first ones, for each set of excluded false uses."""
     groups: dict[tuple[int, ...], list[Proposal]] = {}
     for proposal in proposals:
         groups.setdefault(proposal.which, []).append(proposal)

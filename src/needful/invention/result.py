@@ -13,7 +13,7 @@ from needful.core.objects import counted
 
 # At most this number of values of true uses, and of false ones, are recorded for a predicate.
 MAX_EXAMPLES = 40
-# The entry of an invented predicate in model.json that has its examples.
+# The key of the examples in the entry of an invented predicate in model.json.
 EXAMPLES = "examples"
 
 
@@ -48,8 +48,9 @@ class InventedPredicate:
 
     Attributes:
         predicate: the predicate; `predicate.definition` is its definition.
-        controller: the name of the controller that plans used where it is not possible.
-        excluded: the number of these false steps that the predicate excluded when it was added.
+        controller: the name of the controller that plans used in states where it fails. These uses are
+            called false steps; the predicate was invented to exclude them from plans.
+        excluded: the number of false steps that the predicate excluded when it was added.
         in_simulator: whether the false steps failed in the simulator. Otherwise, they are steps of plans
             that are shorter than demonstrations.
         alternatives: other definitions that hold in the same demonstrated states. The demonstrations do

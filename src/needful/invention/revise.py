@@ -1,8 +1,9 @@
 """Revise a set of invented predicates: move a bound, add a proposal, or leave a part out.
 
 Some relations have several parts. A satellite sees an object if it is near, turned to it, and nothing is in
-the way. As predicates of their own, such parts come and go separately, and each combination needs an
-operator. So a proposal can be combined with a predicate that the operator needs for the same objects.
+the way. If each part were a predicate of its own, actions could make any combination of them true or false,
+and the learner would need one operator per combination. So a proposal can be combined with predicates that
+the operator needs for the same objects. The result is one predicate, a conjunction.
 """
 
 from __future__ import annotations
@@ -37,11 +38,13 @@ Part: TypeAlias = tuple[Definition, tuple[int, ...]]
 def add_proposal(
     predicates: Sequence[Predicate], proposal: Proposal, scorer: Scorer, operator: Operator | None
 ) -> tuple[Predicate, ...]:
-    """Return the predicates with a proposal.
+    """Return the predicates with a proposal added to them.
 
-    If exactly one of them differs only in the bound, its bound is moved. Otherwise, if `operator` is given,
-    the proposal is combined with the predicates that the operator needs for the same objects, if there are
-    two objects or more. Only predicates that change during demonstrations are combined.
+    If exactly one predicate, or part of a conjunction, differs from the proposal only in the bound, it gets
+    the proposal's bound. Otherwise, if `operator` is given and the proposal has two arguments or more, the
+    proposal is combined with the predicates that the operator needs for the same objects. Only predicates
+    that change during demonstrations are combined. In all other cases, the proposal becomes a predicate of
+    its own.
     """
     new = proposal.definition
     same = [
@@ -69,9 +72,11 @@ def add_proposal(
 def _needed(
     predicates: Sequence[Predicate], operator: Operator, variables: tuple[int, ...]
 ) -> Iterator[tuple[Predicate, tuple[int, ...]]]:
-    """Yield the predicates that an operator needs for some of its parameters, and the parameters' order.
+    """Yield the predicates that an operator requires of the parameters with the indices `variables`.
 
-    Bounds may have moved since the operator was learned, and parts may have been added to a predicate.
+    Each predicate is followed by these indices, in the order of its arguments. The operator's preconditions
+    are compared with the predicates part by part and without bounds: since the operator was learned, bounds
+    may have moved, and parts may have been added to a predicate.
     """
     needed = {
         (part.without_bound, tuple(operator.parameters.index(atom.variables[p]) for p in positions))
@@ -91,7 +96,7 @@ def _needed(
 def _conjunction(
     partners: Sequence[tuple[Predicate, tuple[int, ...]]], proposal: Proposal
 ) -> Conjunction | None:
-    """Return the conjunction of a proposal and predicates; None if their arguments have other types."""
+    """Return the conjunction of a proposal and predicates; None if the types of an argument differ."""
     order = sorted(proposal.variables)
     parts: list[Part] = []
     for one, arguments in partners:
@@ -108,7 +113,7 @@ def _conjunction(
 
 
 def without_part(predicates: Sequence[Predicate], left_out: Definition) -> tuple[Predicate, ...]:
-    """Return the predicates without a definition, also as a part of a conjunction."""
+    """Return the predicates without the one that `left_out` defines; also drop it from conjunctions."""
     found: list[Predicate] = []
     for one in predicates:
         definition = _definition(one)
@@ -154,8 +159,8 @@ def refit(predicate: Predicate, operators: Sequence[Operator], uses: Mapping[str
 def _moved(definition: Definition, true: Sequence[float], false: Sequence[float]) -> Definition:
     """Return the definition with a bound that includes all true values and excludes false ones.
 
-    A stricter bound needs evidence. A looser one may only be a little looser, as true values far away show
-    that the predicate is not needed.
+    A stricter bound needs evidence. If no false value limits how far the bound can be loosened, it is
+    loosened only a little: true values far beyond the bound show that the predicate is not needed.
     """
     if not true:
         return definition
@@ -177,7 +182,7 @@ def _moved(definition: Definition, true: Sequence[float], false: Sequence[float]
 
 
 def _replaced(predicate: Predicate, changes: Mapping[Definition, Definition]) -> Predicate:
-    """Return the predicate with other definitions as parts; the same one if nothing changes."""
+    """Return the predicate with its parts replaced as in `changes`; the same object if none changes."""
     definition = _definition(predicate)
     parts = tuple((changes.get(part, part), positions) for part, positions in definition.parts)
     if parts == definition.parts:

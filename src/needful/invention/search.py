@@ -1,4 +1,4 @@
-"""Search for a set of invented predicates whose operators plan as the demonstrations do.
+"""Search for a set of invented predicates with which the learned operators plan as demonstrated.
 
 The search adds one predicate per round. Its candidates come from `proposals`: each excludes false steps of
 plans that are shorter than the demonstrations.
@@ -26,9 +26,10 @@ from needful.planning.interfaces import Planner
 
 UsesByName: TypeAlias = Mapping[str, Sequence[Use]]
 
-# A predicate must reduce the cost at least by this amount per complexity.
+# A predicate must reduce the cost by at least this amount per unit of complexity.
 MIN_GAIN = 0.5
-# Learning stops after this number of steps: these predicates lead to far too many operators.
+# Learning operators is given up after this number of checks of the deadline. It takes so many only if the
+# predicates lead to far too many operators.
 MAX_CHECKS = 60_000
 # At most this number of equivalent definitions are recorded for a predicate.
 MAX_ALTERNATIVES = 3
@@ -89,7 +90,7 @@ class Scorer:
         return Scored(tuple(predicates), data, suffixes)
 
     def learn(self, predicates: Sequence[Predicate]) -> Scored:
-        """Learn from all demonstrations, without plans."""
+        """Learn operators from all demonstrations, and make no plans."""
         return Scored(tuple(predicates), self._learn(self.abstractor.with_predicates(predicates)), ())
 
     def _learn(self, demonstrations: Sequence[Demonstration]) -> tuple[OperatorData, ...]:
@@ -99,7 +100,7 @@ class Scorer:
         try:
             return tuple(learn_operators(demonstrations, AS_IN_PAPER, limited).planning_data)
         except LearningTimeoutError:
-            self.deadline.check()  # raises if not the limit of checks, but the time was exceeded
+            self.deadline.check()  # raises if time is up; otherwise, only the limit of checks was reached
             return ()
 
 
@@ -128,9 +129,9 @@ def climb(
 ) -> Climb:
     """Add the predicate with the highest value until no predicate reduces the cost.
 
-    `blame` returns the true and the false uses of each operator. In each round, at most `limit` proposals
-    are considered, and only those that exclude false uses with at least `clear_share` of the cost at the
-    start.
+    `_best_addition` defines the value, and `Blame` the function `blame`. Each round considers at most
+    `limit` proposals. A proposal is accepted only if the weight of the false uses that it excludes is at
+    least the share `clear_share` of the initial cost.
     """
     best = scorer.score(start)
     accepted: list[Proposal] = []
@@ -155,9 +156,9 @@ def _best_addition(
 ) -> tuple[Proposal, Scored] | None:
     """Return the proposal with the highest value, and the score with it; None if none reduces the cost.
 
-    The value of a proposal is its credit per complexity. A predicate gets credit for the reduction of the
-    cost, but at most for the cost of the false steps that it excludes. So the excluded cost bounds the
-    value, and the search ends at the first proposal whose bound is not higher than the best value.
+    The value of a proposal is the reduction of the cost, divided by the proposal's complexity. But the
+    reduction counts only up to the weight of the false uses that the proposal excludes. `Proposal.value` is
+    thus an upper bound. Proposals are tried in the order of this bound, until it is below the best value.
     """
     chosen: tuple[Proposal, Scored] | None = None
     best_value = MIN_GAIN
@@ -186,14 +187,16 @@ def prune(scorer: Scorer, scored: Scored) -> Scored:
     return scored
 
 
-# Return the true and the false uses of each operator that the plans of a score suggest.
+# A function that finds the steps that make plans differ from demonstrations. It returns the true and the
+# false uses of operators in the plans of a `Scored`, by the operators' names.
 Blame: TypeAlias = Callable[[Scored], tuple[UsesByName, UsesByName]]
 
 
 def first_steps(scored: Scored, demonstrations: Sequence[Demonstration]) -> tuple[UsesByName, UsesByName]:
-    """Blame the first steps of plans, as there is no simulator; no step is known to be true.
+    """Return the first steps of plans as false uses; this is the `Blame` function without a simulator.
 
-    A first step is blamed if it differs from the demonstration, and the plan is not longer than its rest.
+    A first step counts as false if it differs from the demonstrated action, and the plan is not longer than
+    the rest of the demonstration. There are no true uses, because no step is known to succeed.
     """
     found: dict[str, list[Use]] = defaultdict(list)
     for suffix in scored.suffixes:

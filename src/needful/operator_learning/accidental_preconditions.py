@@ -32,8 +32,8 @@ from needful.core.state import State
 from needful.errors import DemonstrationError, InvalidInputError, check_at_least
 from needful.seeding import rng_for
 
-# The number of situations that are searched for an atom before it may become a delete effect. The atom must
-# hold in none of these situations, in which the operator is applicable.
+# Before an atom becomes a delete effect, at most this number of situations in which the operator is
+# applicable is checked. The atom must hold in none of them.
 MAX_USUAL_SITUATIONS = 500
 
 
@@ -256,7 +256,7 @@ def situations_lacking(
 ) -> Iterator[tuple[Situation, tuple[Object, ...]]]:
     """Yield situations in which `atom` does not hold, with the objects to ground the operator.
 
-    `operator` has no longer `atom` as a precondition. It is applicable in the yielded situations: its
+    `operator` no longer has `atom` as a precondition. It is applicable in the yielded situations: its
     preconditions hold, and its negative preconditions do not. If `atom` is None, all situations are yielded
     in which the operator is applicable. Objects for which all add effects hold already are skipped, because
     an experiment with them would prove nothing. If there are several choices of objects per situation, the

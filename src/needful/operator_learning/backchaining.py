@@ -153,8 +153,9 @@ def backchain(
     necessary after its transition, the link is compared only with new operators. If the chain does not
     change, `previous` is returned.
 
-    A skippable transition that adds no atom is skipped if no operator adds something necessary there. With
-    `skip_purposeless`, a skippable transition is also skipped if it adds atoms, but no necessary ones.
+    A skippable transition (see `EncodedTransition`) that adds no atom is skipped if no operator adds
+    something necessary there. With `skip_purposeless`, a skippable transition is also skipped if it adds
+    atoms, but no necessary ones.
     `previous` must have been computed with the same value of `skip_purposeless`.
     """
     unchanged = previous.operator_texts <= diff.unchanged_texts

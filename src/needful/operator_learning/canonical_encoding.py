@@ -18,8 +18,8 @@ from needful.operator_learning.colour_refinement import Structure, canonical_ord
 from needful.operator_learning.encoding import NumberedDemonstration
 
 PREDICATE, CONTROLLER = 0, 1
-# The kinds of events. A fact (an atom or an action of a demonstration) has events: for example, an atom
-# becomes true.
+# The kinds of events, and their number `KINDS`. A fact (an atom or an action of a demonstration) has
+# events: for example, an atom becomes true.
 INITIAL, ADDED, DELETED, GOAL, EXECUTED, KINDS = range(6)
 
 
@@ -40,8 +40,10 @@ def encode_canonically(
 class _Recording(NamedTuple):
     """One demonstration in which atoms and objects are numbers.
 
-    `arguments` contains the relation (predicate) and the objects of each atom. The numbers of objects are
-    unique among all demonstrations.
+    The number of an atom is its index in `atoms`. The numbers of objects are unique among all
+    demonstrations. `arguments` contains the number of the predicate and the objects of each atom, and
+    `actions` the number of the controller and the objects of each action. `changes` contains the deleted
+    and the added atoms of each step.
     """
 
     atoms: tuple[GroundAtom, ...]
@@ -58,7 +60,8 @@ class _Reader:
     def __init__(self) -> None:
         self._recordings: list[_Recording] = []
         self._structure = Structure()
-        # The numbers of predicates and of controllers, from 1, and both in the order of their numbers.
+        # `_numbers` maps the names of predicates, and those of controllers, to numbers from 1. `_found`
+        # contains the predicates and controllers in the order of these numbers.
         self._numbers: tuple[dict[str, int], dict[str, int]] = ({}, {})
         self._found: list[Predicate | Controller] = []
         self._objects: list[Object] = []
@@ -99,10 +102,10 @@ class _Reader:
         facts = arguments + actions
         structure.fact_demonstrations += [index] * len(facts)
         structure.fact_relations += [relation for relation, _ in facts]
-        for number, (_, objects_of_fact) in enumerate(facts, start=base):
-            structure.argument_facts += [number] * len(objects_of_fact)
-            structure.argument_positions += range(len(objects_of_fact))
-            structure.argument_objects += objects_of_fact
+        # Comprehensions, because this is a large part of the time for encoding.
+        structure.argument_facts += [number for number, one in enumerate(facts, start=base) for _ in one[1]]
+        structure.argument_positions += [position for one in facts for position, _ in enumerate(one[1])]
+        structure.argument_objects += [number for one in facts for number in one[1]]
         events = [(INITIAL, initial), (GOAL, goal)]
         for step, (deleted, added_now) in enumerate(changes):
             events += ((DELETED + KINDS * step, deleted), (ADDED + KINDS * step, added_now))
@@ -122,7 +125,8 @@ class _Reader:
     def names(self, deadline: Deadline) -> CanonicalNames:
         """Return canonical names for everything in the demonstrations, and the user's names."""
         structure = self._structure
-        # Parts with equal colours are sorted by number, so parts are numbered in the order of their names.
+        # So far, relations are numbered in the order in which they were read. Number them by name instead,
+        # because `canonical_order` sorts relations with equal colours by number. The same for types.
         sorted_keys = sorted((name, kind) for kind, known in enumerate(self._numbers) for name in known)
         old_numbers = [self._numbers[kind][name] for name, kind in sorted_keys]
         relations = [self._found[number - 1] for number in old_numbers]
@@ -228,10 +232,11 @@ class _Writer:
             self._atoms[kinds] = {}
         objects, known = self._tables[kinds].objects, self._atoms[kinds]
         rank_of = {number: rank for rank, number in enumerate(order)}
+        names = {relation: predicate.name for relation, predicate in self._predicates.items()}
         entries = sorted(
             [
                 (
-                    (self._predicates[relation].name, tuple([rank_of[number] for number in arguments])),
+                    (names[relation], tuple([rank_of[number] for number in arguments])),
                     local,
                     relation,
                 )

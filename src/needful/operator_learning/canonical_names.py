@@ -33,8 +33,9 @@ from needful.operator_learning.partition import FittedOperator
 class _Restored(NamedTuple):
     """An operator with the user's names.
 
-    `candidate_text` is the text of the candidate's operator, also with the user's names. `order` contains
-    the index that each variable of the operator had before its variables were sorted.
+    `candidate_text` is the text of the candidate's operator, also with the user's names. Operators are
+    sorted by it. The parameters may be in another order than with canonical names: `order` contains, for
+    each parameter, its index there.
     """
 
     candidate_text: str

@@ -23,8 +23,8 @@ import numpy.typing as npt
 
 from needful.core.deadline import Deadline
 
-# The number of times that one of several parts of equal colour gets a new colour. Parts that still have
-# equal colours after that are sorted by name.
+# The maximum number of times that a part gets a new colour because other parts have the same colour. Parts
+# that still have equal colours after that are sorted by name.
 MAX_CHOICES = 32
 
 Colours = npt.NDArray[np.uint64]

@@ -166,9 +166,10 @@ class _Translator:
         become true; it is replaced by the add effect P if P held after all transitions of the operator.
         Quantified deletes of complements are dropped.
 
-        A delete means that an atom may become false. A planner takes it for false, which a negative
-        precondition must not rely on. So deletes of a negated predicate are kept only if the atoms were
-        false after all transitions of the operator; see also `_is_uncertain`.
+        A delete effect only means that an atom may become false, but a planner assumes that it is false.
+        The planner could thus satisfy a negative precondition by a delete that does not happen. So deletes
+        of a negated predicate are kept only if the atoms were false after all transitions of the operator.
+        For quantified deletes, `_is_uncertain` tests this.
         """
         operator = data.operator
         cases: list[_Case] = []
@@ -227,9 +228,9 @@ class _Translator:
 
 
 def _is_uncertain(pattern: DeletePattern, cases: Sequence[_Case]) -> bool:
-    """Return whether some transition did not make all atoms of a quantified delete false.
+    """Return whether a quantified delete did not happen in some transition.
 
-    There must have been such an atom before each transition, and none after it.
+    The delete happened if at least one atom that it matches held before the transition, and none after it.
     """
     for binding, before, after in cases:
         ground = pattern.ground(binding)

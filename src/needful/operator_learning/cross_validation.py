@@ -28,7 +28,7 @@ from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.matching import Matcher
 
 # False claims in cross-validation are reported if the number of transitions with false claims is at least
-# this factor times the number in training, and exceeds it by at least this number.
+# `VALIDATION_FACTOR` times the number in training, and exceeds it by at least `VALIDATION_EXCESS`.
 VALIDATION_FACTOR = 1.5
 VALIDATION_EXCESS = 2
 
@@ -120,7 +120,8 @@ def validation_doubts(
 ) -> tuple[Doubt, ...]:
     """Return doubts about operators that were worse in cross-validation than on their training data.
 
-    Do not `advise_experiments` if they were part of learning.
+    With `advise_experiments`, the advice includes to test preconditions by experiments. Set it to False if
+    experiments were part of learning.
     """
     found = []
     left_out = f"{validation.transitions} left-out transitions"

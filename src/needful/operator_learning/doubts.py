@@ -9,8 +9,9 @@ from enum import Enum
 from needful.core.operators import Operator
 from needful.operator_learning.encoding import TransitionId
 
-# The advice to refute accidental preconditions by experiments, as the end of a sentence.
+# The advice to invent missing predicates, as a whole sentence.
 INVENTION_ADVICE = " If a predicate is missing, `--invent --keep all` may find it."
+# The advice to find accidental preconditions by experiments, as the end of a sentence.
 EXPERIMENT_ADVICE = ", or test the preconditions with `needful run --experiments`"
 # The maximum number of doubts that are listed in a console.
 MAX_LISTED_DOUBTS = 10
@@ -100,7 +101,7 @@ class Doubts:
         return f"Doubts(false_claims={self.false_claims}, items={len(self.items)})"
 
     def without_advice(self, advice: str) -> Doubts:
-        """Return the same doubts without a piece of advice: it was followed already."""
+        """Return the same doubts without a piece of advice, because it has already been followed."""
         items = (replace(one, advice=one.advice.replace(advice, "")) for one in self.items)
         return replace(self, items=tuple(items))
 

@@ -131,7 +131,7 @@ def encode_demonstrations(
 ) -> tuple[EncodedDemonstration, ...]:
     """Return the demonstrations with numbered transitions, objects and atoms.
 
-    Objects are numbered in the order of their names. `number_transitions` describes the other argument.
+    Objects are numbered in the order of their names. `number_transitions` describes `skip_idle_steps`.
     """
     return number_transitions([_numbered(demo) for demo in demonstrations], skip_idle_steps)
 

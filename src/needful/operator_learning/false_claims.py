@@ -7,12 +7,13 @@ are the atoms that some applicable grounding predicts although they do not hold 
 arguments of the grounding must be the objects of the executed action. V(Ω) is the sum of |C_τ(Ω)| over all
 transitions.
 
-V is only compared between sets of operators, and never required to be 0: if a controller chooses objects by
-its continuous parameters, the true operators make false claims too.
+V is only compared between sets of operators, and never required to be 0. If the continuous parameters of a
+controller determine which objects it affects, even correct operators make false claims, because abstract
+operators do not know these parameters.
 
-`Validity` counts ground atoms. A user needs to know which effect of which operator is false. A claim is
-false in one of two ways: an add effect does not hold after a transition, or an atom that the operator does
-not delete became false.
+`Validity` counts false claims as ground atoms; learning needs no more. For users, `report_false_claims`
+finds the most frequent false claim of each operator. A claim is false in one of two ways: an add effect
+does not hold after a transition, or an atom that the operator does not delete became false.
 """
 
 from __future__ import annotations

@@ -194,7 +194,8 @@ def reliable_effects(climb: Climb, problem: LearningProblem) -> Climb:
     the effects of an operator under these conditions:
 
     - The atom held after every transition of the operator, and there are at least two transitions.
-    - The operator does not predict the atom yet: it became true, or a quantified delete matches it.
+    - The operator does not predict the atom in every transition: sometimes the atom became true without
+      being an add effect, or a quantified delete matches it.
     - Some operator has the atom's predicate as a precondition, and some operator deletes the predicate.
       Otherwise no plan needs the effect, or the predicate stays true.
     - The number of false claims (predicted atoms that do not hold) does not increase; see `false_claims`.
@@ -237,11 +238,11 @@ def _reliable_atoms(
     if len(data) < MIN_TRANSITIONS:
         return
     after = common_atoms_after(operator, data, reusable)
+    predictions = [problem.matcher.predict(operator, *datum) for datum in data] if after else []
     for key in sorted(after):
         predicted = all(
-            transition.table.ground((key,), objects)
-            & problem.matcher.predict(operator, transition, objects)
-            for transition, objects in data
+            transition.table.ground((key,), objects) & prediction
+            for (transition, objects), prediction in zip(data, predictions, strict=True)
         )
         if not predicted:
             yield from lifted_atoms(operator.parameters, {key: after[key]})

@@ -161,7 +161,10 @@ def _necessary_after(transition: EncodedTransition, hypothesis: Hypothesis) -> i
 
 
 def _pinned(transition: EncodedTransition, necessary: int, problem: LearningProblem) -> Candidate:
-    """Return a candidate that predicts the necessary atoms of a transition, if it explains no other one.
+    """Return a candidate with a pinned transition, which predicts the necessary atoms of the transition.
+
+    If further transitions are assigned to the candidate, its operator may get deletes of necessary atoms;
+    `_keeping_all` prevents this.
 
     Necessary atoms that the operator would delete become keep effects. Keep effects may add parameters to
     the operator, which changes its deletes, so further atoms may have to be kept. The loop ends when all

@@ -37,12 +37,12 @@ from needful.operator_learning.objective import Hypothesis
 from needful.operator_learning.outliers import find_outliers, ignoring_pays
 from needful.operator_learning.unnamed_objects import conditions_on_unnamed_objects, named_objects_only
 
-# The number of times that learning is repeated without outliers, and the share of transitions that may be
-# left out as outliers.
+# The maximum number of times that learning is repeated without outliers, and the maximum share of the
+# transitions that may be left out as outliers.
 MAX_OUTLIER_ROUNDS = 4
 MAX_OUTLIERS = 0.1
-# Too many steps were skipped if operators make more false claims at skipped steps than this number times
-# the number of transitions.
+# If operators make more false claims at skipped steps than this number times the number of transitions, too
+# many steps were skipped. Learning then starts again, at first without skipping steps that add atoms.
 MAX_SKIPPED_CLAIMS = 0.1
 
 Schedule: TypeAlias = Callable[[LearningProblem, Move, Climb], Climb]
@@ -101,7 +101,8 @@ class OperatorLearningConfig:
         }
 
 
-# Types, conditions, effects, skipped steps and negative preconditions as in the paper.
+# Types, conditions, effects, skipped steps and negative preconditions as in the paper; the other parts have
+# their defaults.
 AS_IN_PAPER = OperatorLearningConfig(
     types=keep_types,
     conditions=named_objects_only,

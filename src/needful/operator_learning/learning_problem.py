@@ -1,4 +1,4 @@
-"""The data of one learning run, and the operation of all steps: fitting candidates to data.
+"""The data of one learning run, and the operation that all learning steps use: fitting candidates to data.
 
 Candidates are stripped operators: their preconditions and deletes are induced from the data.
 """
@@ -6,7 +6,7 @@ Candidates are stripped operators: their preconditions and deletes are induced f
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from needful.core.deadline import NO_DEADLINE, Deadline
@@ -21,18 +21,21 @@ from needful.operator_learning.encoding import (
     ignore_transitions,
 )
 from needful.operator_learning.false_claims import Validity
-from needful.operator_learning.induction import Generalise, Inducer
+from needful.operator_learning.induction import Datum, Generalise, Inducer
 from needful.operator_learning.matching import Matcher
 from needful.operator_learning.objective import Hypothesis
+from needful.operator_learning.opportunities import OpportunityCache
 from needful.operator_learning.partition import FittedOperator, Partition, partition
+from needful.operator_learning.unnamed_conditions import SharedCondition, shared_conditions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LearningProblem:
     """The encoded demonstrations of one learning run, with objects that cache intermediate results.
 
-    `matcher` caches how operators match transitions, `inducer` caches induced operators, and `validity`
-    caches false claims.
+    `matcher` caches how operators match transitions, `inducer` caches induced operators, `validity` caches
+    false claims, `opportunities` caches where operators were applicable, and `conditions` caches the
+    conditions on unnamed objects that some transitions have in common; see `unnamed_objects`.
     """
 
     demonstrations: tuple[EncodedDemonstration, ...]
@@ -42,6 +45,8 @@ class LearningProblem:
     validity: Validity
     deadline: Deadline = NO_DEADLINE
     skip_purposeless: bool = False
+    opportunities: OpportunityCache = field(default_factory=dict)
+    conditions: dict[tuple[Datum, ...], list[SharedCondition]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"LearningProblem(demonstrations={len(self.demonstrations)}, transitions={self.size})"
@@ -111,6 +116,13 @@ class LearningProblem:
         index = TransitionIndex.of(demonstrations)
         validity = Validity(index, self.matcher)
         return replace(self, demonstrations=demonstrations, transitions=index, validity=validity)
+
+    def shared_conditions(self, data: tuple[Datum, ...]) -> list[SharedCondition]:
+        """Return the conditions on unnamed objects that held before all transitions in `data`."""
+        known = self.conditions.get(data)
+        if known is None:
+            known = self.conditions[data] = list(shared_conditions(data))
+        return known
 
     def with_fitted(self, hypothesis: Hypothesis, fitted: tuple[FittedOperator, ...]) -> Hypothesis:
         """Return the hypothesis with `fitted` as its operators, and with the coverage of these operators.

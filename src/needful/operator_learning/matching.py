@@ -227,12 +227,12 @@ def _effects(
 ) -> _Effects:
     table = transition.table
     adds = table.ground(operator.adds.all, objects)
-    deletes = table.ground(operator.deletes.all, objects)
-    removed = deletes
+    deletes = removed = table.ground(operator.deletes.all, objects) if operator.deletes.all else 0
     for pattern in operator.patterns:
         removed |= table.matching(pattern, operator.numbers, objects)
     predicted = (transition.before & ~removed) | adds
-    return _Effects(adds, table.ground(operator.keeps.all, objects), deletes, predicted)
+    keeps = table.ground(operator.keeps.all, objects) if operator.keeps.all else 0
+    return _Effects(adds, keeps, deletes, predicted)
 
 
 def _consistent(

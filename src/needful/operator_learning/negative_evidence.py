@@ -116,7 +116,7 @@ def predicates_to_negate(hypothesis: Hypothesis, problem: LearningProblem) -> fr
 
 
 def _failed_steps(hypothesis: Hypothesis) -> set[int]:
-    """Return the numbers of the transitions that no operator explains, because they add nothing needed."""
+    """Return the numbers of the transitions that backchaining skipped; their actions may have failed."""
     return {
         transition.number
         for chain in hypothesis.coverage.chains
@@ -224,8 +224,9 @@ def _equally_good_groundings(
 ) -> dict[int, list[Datum]]:
     """Return, by demonstration, the groundings that would have been as good as the one that was used.
 
-    A grounding is as good if it has the same objects in the add effects, and all necessary atoms hold after
-    it. The groundings that were used are included. Transitions that add nothing necessary are left out.
+    A grounding is as good if it is applicable, has the same objects in the add effects, and predicts all
+    necessary atoms. The groundings that were used are included. Transitions that add nothing necessary are
+    left out.
     The result is empty if the add effects mention all arguments of the controller, or if the first
     `SCREENING_TRANSITIONS` transitions have no other grounding.
     """
@@ -294,7 +295,8 @@ def _held(key: AtomKey, datum: Datum) -> bool:
 def opportunities_of(fitted: FittedOperator, problem: LearningProblem) -> Opportunities:
     """Return the opportunities of an operator (see `Opportunities`) in the demonstrations that use it."""
     used = {transition.demonstration for transition, _ in fitted.data}
-    return Opportunities(fitted, [one for one in problem.demonstrations if one.index in used])
+    demonstrations = [one for one in problem.demonstrations if one.index in used]
+    return Opportunities(fitted, demonstrations, problem.opportunities)
 
 
 def avoidable_predicates(
@@ -315,7 +317,7 @@ def avoidable_predicates(
             added = {table.atoms[atom].predicate.name for atom in bits(transition.added)}
             adding.update((controller, name) for name in added)
         excluded |= {table.atoms[atom].predicate.name for atom in bits(demonstration.goal)}
-        known |= {atom.predicate.name: atom.predicate for atom in table.atoms}
+        known |= table.predicates()
     excluded |= {name for (controller, name), count in adding.items() if count > SIDE * uses[controller]}
     return [predicate for name, predicate in sorted(known.items()) if name not in excluded - negated]
 

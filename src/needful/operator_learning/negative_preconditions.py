@@ -121,7 +121,8 @@ def negative_preconditions(demonstrations: Sequence[Demonstration], learn: Learn
             learned = _learn_with_complements(demonstrations, complements, rejected, ordinary, learn)
         except LearningTimeoutError:
             # If the time limit has passed, the next line raises the error again. Otherwise the limit of
-            # checks was reached, and only ordinary operators get negative preconditions.
+            # checks was reached. Negative preconditions are then added to the operators that were learned
+            # without complements.
             problem.deadline.check()
             return _with_avoided_atoms(ordinary, negated=negated | informative).evaluate()
         if learned is not None:
@@ -195,8 +196,8 @@ def _supported(
     Complements of predicates in `informative` need `ENOUGH_BITS`. All other complements may only be habits
     of the demonstrator, so they are added again only if the operator then has fewer false claims.
 
-    Two kinds of complements are never removed: keep effects, and complements about a parameter that no
-    other atom and no controller argument mentions.
+    Two kinds of complements are never removed: keep effects, and complements with a parameter that is no
+    controller argument and occurs in no other precondition or add effect.
     """
     operator = fitted.operator
     index_of = {variable: index for index, variable in enumerate(operator.parameters)}
@@ -267,9 +268,10 @@ def _with_avoided_atoms(
 def _claims_about_others(
     operators: Sequence[Operator], problem: LearningProblem, complements: Set[str]
 ) -> int:
-    """Return the number of false claims, without those that a complement `not P` stays true.
+    """Return the number of false claims, except the claims that a complement `not P` stays true.
 
-    If such a claim is false, P became true. Operators without complements make no claim about this.
+    Such a claim is false if P became true. Operators without complements never make such claims. Counting
+    them would make the comparison with these operators unfair.
     """
     total = 0
     for number, claims in problem.validity.by_transition(operators).items():

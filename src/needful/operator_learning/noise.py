@@ -37,14 +37,17 @@ MAX_ROUNDS = 4
 # changes are more frequent, nothing is repaired.
 RARE_CHANGE = 0.01
 # If fewer values than this number, or than this share of all values, would be repaired, the demonstrations
-# are considered free of noise. A few real changes are always rare.
+# are considered free of noise, because a few correct changes are rare in any demonstrations.
 MIN_REPAIRS = 2
 MIN_REPAIRED_SHARE = 0.0004
 
-# How an action may change an atom: the controller, the predicate, and the position of each of the atom's
-# objects among the controller's arguments (-1 for other objects).
+# The form of an atom and an action: the names of the controller and of the predicate, and for each of the
+# atom's objects its position among the action's arguments (-1 if it is no argument). For example, the atom
+# On(cup, table) and the action Pick(cup) have the form ("Pick", "On", (0, -1)). The probability of a change
+# is estimated once per form, from all atoms and actions that have it.
 _Form: TypeAlias = tuple[str, str, tuple[int, ...]]
-# A property of an object: a predicate and a position. The object is at this position of some atom.
+# A property of an object: the name of a predicate and a position. An object has the property in a state if
+# some atom of this predicate holds in which the object is at this position.
 _Property: TypeAlias = tuple[str, int]
 _Values: TypeAlias = npt.NDArray[np.bool_]
 _Numbers: TypeAlias = npt.NDArray[np.intp]
@@ -127,10 +130,10 @@ class _Series:
         demonstration: the demonstration.
         atoms: its atoms; the rows of the arrays.
         recorded: the recorded value of each atom in each state.
-        forms: for each atom and action, the number of their form: the names of the controller and the
-            predicate, and the positions of the atom's objects among the action's arguments.
-        others: for each atom and action, the first of the atom's objects that is no argument of the action;
-            its index in the demonstration's objects, or the number of these objects if there is none.
+        forms: for each atom and action, the number of their form (see `_Form`).
+        others: for each atom and action, the index of the other object: the first of the atom's objects
+            that is no argument of the action. Indices refer to the demonstration's objects. If all of the
+            atom's objects are arguments, the index is the number of the demonstration's objects.
     """
 
     demonstration: Demonstration
@@ -141,7 +144,10 @@ class _Series:
 
     @classmethod
     def of(cls, demonstration: Demonstration, changing: Set[str], numbers: dict[_Form, int]) -> _Series:
-        """Return the atoms of the predicates in `changing` over time; new forms get the next number."""
+        """Return the atoms of a demonstration over time, only those of the predicates in `changing`.
+
+        `numbers` maps forms to numbers; forms that it lacks are added (see `_forms`).
+        """
         states = demonstration.abstract_states
         atoms = tuple(
             atom for atom in frozenset[GroundAtom]().union(*states) if atom.predicate.name in changing
@@ -155,7 +161,7 @@ class _Series:
         return cls(demonstration, atoms, recorded, *_forms(atoms, demonstration, numbers))
 
     def properties(self, numbers: Mapping[_Property, int]) -> _Values:
-        """Return the properties that the objects in `others` have before each action."""
+        """Return, for each atom, action and property, whether the other object has it before the action."""
         rows = {obj: row for row, obj in enumerate(self.demonstration.objects)}
         counts = np.zeros((len(rows) + 1, len(numbers)), dtype=np.intp)
         found = np.zeros((len(rows) + 1, self.forms.shape[1], len(numbers)), dtype=bool)
@@ -176,7 +182,8 @@ class _Series:
         unlikely = costs.later[self.forms, found[:, :-1], found[:, 1:]] > ERROR_COST / 2
         unlikely[:, :1] = costs.first[self.forms, found[:, :-1], found[:, 1:]][:, :1] > ERROR_COST / 2
         # Changing n consecutive values costs n detection errors, and saves at most the costs of the n + 1
-        # steps before, between and after them. So rows without an unlikely step stay as they are.
+        # steps before, between and after them. This does not pay if each of these steps costs at most half
+        # a detection error. So rows without a more expensive (unlikely) step stay as they are.
         chosen = unlikely.any(axis=1) | (goal & ~self.recorded[:, -1])
         values = self.recorded.copy()
         if chosen.any():
@@ -197,13 +204,17 @@ class _Series:
 def _forms(
     atoms: Sequence[GroundAtom], demonstration: Demonstration, numbers: dict[_Form, int]
 ) -> tuple[_Numbers, _Numbers]:
-    """Return the attributes `forms` and `others` of a `_Series`; new forms get the next free number."""
+    """Return two attributes of a `_Series`: the arrays `forms` and `others`, with one row per atom.
+
+    `numbers` maps each known form to its number. All demonstrations share this map, so that a form has the
+    same number in all of them. A form that is not in the map yet is added with the number `len(numbers)`.
+    """
     actions = demonstration.actions
     objects = {obj: index for index, obj in enumerate(demonstration.objects)}
     predicates = list(dict.fromkeys(atom.predicate for atom in atoms))
     controllers = list(dict.fromkeys(action.controller for action in actions))
-    # The position of each object among the arguments of each action, from 1; 0 if it is no argument. The
-    # additional last column stands for missing objects of atoms with fewer objects than others.
+    # The position of each object among the arguments of each action, from 1; 0 if it is no argument. Atoms
+    # with few objects are padded with an additional last object, which is no argument of any action.
     places = np.zeros((len(actions), len(objects) + 1), dtype=np.intp)
     for row, action in enumerate(actions):
         for position, obj in enumerate(action.objects, start=1):
@@ -238,11 +249,12 @@ def _forms(
 def _divide_forms(
     series: Sequence[_Series], forms: Mapping[_Form, int], deadline: Deadline
 ) -> list[_Series]:
-    """Divide forms by a property of objects that are no arguments, if it predicts which atoms change.
+    """Divide a form in two if a property of the other object predicts whether the atom changes.
 
-    The property with the most information about changes is chosen. The information must exceed the cost of
-    choosing this property and of one more probability (the Bayesian information criterion). If a form is
-    divided, the steps with the property get a new number.
+    The other object is the first of the atom's objects that is no argument of the action (`others`). For
+    each form, the property with the most information about changes is chosen. The information must exceed
+    the cost of choosing this property and of one more probability (the Bayesian information criterion). If
+    a form is divided, the steps in which the other object has the property get a new form number.
     """
     properties = sorted(
         {
@@ -281,7 +293,7 @@ def _divide_forms(
 
 
 def _log_likelihood(counts: _Costs) -> _Costs:
-    """Return the logarithm of the likelihood of changes; the last axis counts both outcomes."""
+    """Return the log-likelihood of the changes; the last axis counts steps without and with a change."""
     totals = counts.sum(axis=-1, keepdims=True)
     shares = np.divide(counts, totals, out=np.ones_like(counts), where=counts > 0)
     found: _Costs = (counts * np.log(shares)).sum(axis=-1)
@@ -318,7 +330,7 @@ class _StepCosts:
 
     A cost is minus the logarithm of a share of the steps in all demonstrations. The counts are reduced by
     one half, but are at least one half. So a change that occurred once costs as much as a change that never
-    occurred.
+    occurred: a single occurrence may be a detection error.
 
     Attributes:
         first: the costs of first steps: the share among all steps of the form. So a rare value before the

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import islice
 from operator import or_
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from needful.abstraction.atom_table import AtomKey, bits, lifted_key
 from needful.abstraction.joins import UNBOUND, Constraint, join
@@ -31,10 +31,20 @@ ANYTHING = -1
 EXAMINED_DEMONSTRATIONS = 16
 EXAMINED_STATES = 20
 EXAMINED_GROUNDINGS = 10
-# Conditions are first tested on this number of demonstrations; most hold at every opportunity.
+# Conditions are first tested on this number of demonstrations. Most of them hold at every opportunity
+# there, so they need no further test.
 SCREENING_DEMONSTRATIONS = 4
 
 T = TypeVar("T")
+# For the parameters, preconditions, negative preconditions and add effects of an operator: its
+# opportunities by demonstration, and those at which a condition did not hold, also by condition.
+OpportunityCache: TypeAlias = dict[
+    tuple[object, ...],
+    tuple[
+        dict[EncodedDemonstration, list[Datum]],
+        dict[tuple[EncodedDemonstration, frozenset[AtomKey]], list[Datum]],
+    ],
+]
 
 
 def evidence_bits(held: int, opportunities: int) -> float:
@@ -49,22 +59,35 @@ class Opportunities:
     """The opportunities of one operator: its groundings that could have been used in the demonstrations.
 
     These groundings were applicable, and not all their add effects held yet. For speed, only some of the
-    demonstrations, states and groundings are examined, chosen at regular intervals.
+    demonstrations, states and groundings are examined, chosen at regular intervals. Results are stored in
+    `cache`, for operators with the same parameters, preconditions and add effects.
     """
 
-    def __init__(self, fitted: FittedOperator, demonstrations: Sequence[EncodedDemonstration]) -> None:
-        self.arity = len(fitted.operator.parameters)
-        self._operator = fitted.operator
+    def __init__(
+        self,
+        fitted: FittedOperator,
+        demonstrations: Sequence[EncodedDemonstration],
+        cache: OpportunityCache | None = None,
+    ) -> None:
+        operator = fitted.operator
+        self.arity = len(operator.parameters)
+        self._operator = operator
         self._demonstrations = demonstrations
-        self._found: dict[int, list[Datum]] = {}
-        self._lacking: dict[tuple[int, frozenset[AtomKey]], list[Datum]] = {}
+        key = (
+            operator.parameters,
+            operator.preconditions,
+            operator.negative_preconditions,
+            operator.add_effects,
+        )
+        self._found, self._lacking = ({} if cache is None else cache).setdefault(key, ({}, {}))
 
     def bits(self, *conditions: frozenset[AtomKey], stronger: frozenset[AtomKey] | None = None) -> float:
         """Return the evidence, in bits, that at least one of the conditions must hold.
 
         The result is the mean evidence of the examined demonstrations, multiplied by the number of all
-        demonstrations. `stronger` may contain all atoms of the first condition and others; where it holds,
-        the condition is not tested. This saves time, but does not affect the result.
+        demonstrations. `stronger` is a condition with all atoms of the first condition and further atoms.
+        Where it holds, the first condition holds too and is not tested. This saves time, but does not
+        affect the result.
         """
         total = 0.0
         examined = evenly(self._demonstrations, EXAMINED_DEMONSTRATIONS)
@@ -81,7 +104,7 @@ class Opportunities:
         total = 0.0
         for demonstration in self._demonstrations:
             if not demonstration.table.with_predicate(atom[0]):
-                continue  # It never holds, so this demonstration contributes 0 bits.
+                continue  # The atom holds nowhere in this demonstration, which thus contributes 0 bits.
             data = self._of(demonstration)
             lacking = sum(
                 not transition.table.ground((atom,), objects) & transition.before
@@ -91,7 +114,7 @@ class Opportunities:
         return total
 
     def always_hold(self, atoms: frozenset[AtomKey]) -> bool:
-        """Return whether a condition holds at every opportunity of the first demonstrations."""
+        """Return whether a condition holds at every opportunity; only a few demonstrations are tested."""
         return not any(
             self._without(atoms, demonstration)
             for demonstration in self._demonstrations[:SCREENING_DEMONSTRATIONS]
@@ -104,7 +127,7 @@ class Opportunities:
         stronger: frozenset[AtomKey] | None = None,
     ) -> list[Datum]:
         """Return the opportunities in a demonstration at which a condition did not hold."""
-        known = self._lacking.get((demonstration.index, atoms))
+        known = self._lacking.get((demonstration, atoms))
         if known is not None:
             return known
         data = self._of(demonstration) if stronger is None else self._without(stronger, demonstration)
@@ -120,13 +143,13 @@ class Opportunities:
                 held = results[key] = holds(atoms, self.arity, datum)
             if not held:
                 lacking.append(datum)
-        self._lacking[demonstration.index, atoms] = lacking
+        self._lacking[demonstration, atoms] = lacking
         return lacking
 
     def _of(self, demonstration: EncodedDemonstration) -> list[Datum]:
-        known = self._found.get(demonstration.index)
+        known = self._found.get(demonstration)
         if known is None:
-            known = self._found[demonstration.index] = list(self._applicable(demonstration))
+            known = self._found[demonstration] = list(self._applicable(demonstration))
         return known
 
     @cached_property
@@ -160,8 +183,9 @@ class Opportunities:
 def holds(atoms: frozenset[AtomKey], arity: int, datum: Datum, distinct: bool = False) -> bool:
     """Return whether some objects satisfy a condition before a transition.
 
-    Indices from `arity` on in the atoms stand for unnamed objects, which no parameter of the operator is
-    bound to. If `distinct` is false, they may equal each other and the objects of the parameters.
+    In the atoms, indices below `arity` stand for the objects of the operator's parameters. Indices from
+    `arity` on stand for unnamed objects: any objects can be chosen for them. With `distinct`, they must
+    differ from each other and from the objects of the parameters.
     """
     transition, objects = datum
     named, *unnamed = _by_last_object(atoms, arity)
@@ -174,8 +198,8 @@ def holds(atoms: frozenset[AtomKey], arity: int, datum: Datum, distinct: bool = 
 def _by_last_object(atoms: frozenset[AtomKey], arity: int) -> Sequence[Sequence[AtomKey]]:
     """Group the atoms of a condition by the unnamed object with the highest index that they mention.
 
-    The first group contains the atoms without unnamed objects, which have indices from `arity` on. In the
-    result, the indices of unnamed objects are consecutive.
+    The first group contains the atoms without unnamed objects. Unnamed objects have indices from `arity`
+    on. In the result, they are renumbered, so that their indices are consecutive.
     """
     unnamed = sorted({index for _, indices in atoms for index in indices if index >= arity})
     renumbered = {index: arity + rank for rank, index in enumerate(unnamed)}
@@ -219,13 +243,19 @@ def satisfying_objects(key: AtomKey, transition: EncodedTransition, bound: tuple
     The objects are returned as a mask. The smaller indices in the atom's key stand for the objects in
     `bound`.
     """
-    table, indices, last = transition.table, key[1], len(bound)
-    mask = atoms_before(key, transition, bound)
-    if indices.count(last) > 1:
-        positions = [position for position, index in enumerate(indices) if index == last]
+    name, indices = key
+    table, last = transition.table, len(bound)
+    mask = transition.before & table.with_predicate(name)
+    positions: list[int] = []
+    for position, index in enumerate(indices):
+        if index == last:
+            positions.append(position)
+        elif 0 <= index < last:
+            mask &= table.with_argument(name, position, bound[index])
+    if len(positions) > 1:
         rows = ([table.arguments[atom][position] for position in positions] for atom in bits(mask))
         return functools.reduce(or_, (1 << row[0] for row in rows if len(set(row)) == 1), 0)
-    return table.objects_at(indices.index(last), mask)
+    return table.objects_at(positions[0], mask)
 
 
 def atoms_before(key: AtomKey, transition: EncodedTransition, bound: Sequence[int]) -> int:

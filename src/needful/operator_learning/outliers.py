@@ -22,11 +22,13 @@ from needful.operator_learning.unnamed_objects import purposeless_steps
 
 # An operator that explains at most this share of its controller's transitions may be a mistake.
 RARE = 0.02
-# An operator that explains at most this share may be a mistake if it is often false in other transitions.
+# An operator that explains at most this share of its controller's transitions may be a mistake if it makes
+# false predictions in many others.
 FEW = 0.25
-# With fewer transitions, chance cannot be told from a rule.
+# With fewer transitions than this, it is not clear whether an exception is due to chance or to a rule.
 ENOUGH = 20
-# Fewer transitions than this do not show that an operator is misleading: they may be all uses of a rule.
+# Transitions of misleading operators are ignored only if there are at least this many in total. A single
+# one may be the only demonstrated use of a correct operator.
 MIN_MISLEADING = 2
 # With noisy atoms, at most this share of an operator's transitions may lack one of its preconditions.
 NOISE = 0.08
@@ -37,10 +39,11 @@ MANY = 0.25
 def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool) -> set[TransitionId]:
     """Return the outliers: transitions that are probably mistakes, so that the learner can ignore them.
 
-    Transitions of misleading operators count only if more than twice as many steps have no purpose, so that
-    the demonstrations certainly contain detours. Transitions with wrong atoms are searched for only if the
-    demonstrations are `noisy`, or if many steps have no purpose. Such steps may establish a precondition
-    that was lost because of a wrong atom.
+    Transitions of misleading operators (see `misleading_operator_transitions`) are outliers only if more
+    than twice as many steps have no purpose. So many steps without purpose show that the demonstrations
+    contain detours. Transitions with wrong atoms are searched for only if the demonstrations are `noisy`,
+    or if many steps have no purpose. The purpose of such steps may be to establish a precondition that was
+    not learned because of a wrong atom.
     """
     found = rare_operator_transitions(hypothesis, problem)
     purposeless = len(purposeless_steps(hypothesis))
@@ -57,10 +60,10 @@ def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool)
 def ignoring_pays(new: Hypothesis, old: Hypothesis, ignored: int, noisy: bool) -> bool:
     """Return whether operators that were learned without outliers (`new`) are better than the `old` ones.
 
-    `ignored` is the number of outliers that were left out. The new operators are better if there are fewer
-    of them, or if more steps than `ignored` have a purpose with the new operators and none with the old
-    ones. If the demonstrations are `noisy`, equally many operators with more preconditions in total are
-    better too, because wrong atoms can hide preconditions.
+    `ignored` is the number of outliers that were left out. The new operators must not leave more
+    transitions uncovered. They are better if there are fewer of them, or if the number of steps without a
+    purpose decreases by more than `ignored`. If the demonstrations are `noisy`, equally many operators with
+    more preconditions in total are better too, because wrong atoms can hide preconditions.
     """
     if new.coverage.uncovered > old.coverage.uncovered:
         return False
@@ -85,12 +88,13 @@ def rare_operator_transitions(hypothesis: Hypothesis, problem: LearningProblem) 
 
 
 def misleading_operator_transitions(hypothesis: Hypothesis, problem: LearningProblem) -> set[TransitionId]:
-    """Return the transitions of operators that predict too much: another operator suffices for these.
+    """Return the transitions of misleading operators, which predict too much and are superfluous.
 
     After a detour, an object may be in reach by chance. An operator that predicts this explains the detour,
-    but its prediction is false in other uses of the controller. It must explain few transitions and be
-    false in twice as many. The other operator must explain most uses of the controller, predict nothing
-    false in any of them, and be applicable in the transitions in question.
+    but its prediction is false in other uses of the controller. A misleading operator explains few
+    transitions and makes false predictions in at least twice as many. It is superfluous because another
+    operator explains most uses of the controller, predicts nothing false in any of them, and is applicable
+    in all transitions of the misleading operator.
     """
     found: set[TransitionId] = set()
     for fitted in hypothesis.fitted:

@@ -20,8 +20,8 @@ from needful.operator_learning.matching import Match, Matcher
 
 # The score of a match if the transition is pinned to the candidate: lower, thus better, than any other.
 PINNED = -1_000_000_000
-# The share of an operator's transitions that may have no effect and lack a precondition. If more of them
-# lack it, the atom is no precondition.
+# If more than this share of an operator's transitions have no effect and lack an atom, the atom is no
+# precondition; see `_ineffective`.
 TOLERANCE = 0.25
 
 

@@ -8,23 +8,26 @@ held before every transition of the operator, about one or more unnamed objects 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import and_, or_
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from needful.abstraction.atom_table import AtomKey, bits
-from needful.core.atoms import Predicate
 from needful.core.objects import Type
 from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.induction import Datum
 from needful.operator_learning.opportunities import ANYTHING, atoms_before, satisfying_objects
 from needful.operator_learning.partition import FittedOperator
 
-# The number of conditions of one operator that are examined at each depth.
+# The maximum number of signatures that are kept while they are intersected over an operator's transitions.
 MAX_CONDITIONS = 8
 
+# The signature of an unnamed object: the lifted atoms about the object that hold before a transition. Also
+# used for other sets of such atoms.
 Signature = frozenset[AtomKey]
+# The atoms about a first unnamed object (None if there is only one), and the atoms about the last one.
+SharedCondition: TypeAlias = tuple[Signature | None, Signature]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,26 +145,50 @@ def _changed_once(datum: Datum, changed: int) -> dict[AtomKey, int]:
     return {key: number for key, number in found.items() if key not in several}
 
 
-def shared_signatures(data: Sequence[Datum]) -> list[Signature]:
-    """Return the maximal sets of atoms that an unnamed object satisfied before each transition.
+def shared_conditions(data: Sequence[Datum]) -> Iterator[SharedCondition]:
+    """Yield the conditions on unnamed objects that held before all transitions in `data`.
 
-    The object may differ from transition to transition.
+    A condition is about one unnamed object, or about a second one if the first is unique.
+    """
+    arity = len(data[0][1])
+    for one in shared_signatures(data):
+        yield None, one
+        core = frozenset(key for key in one if ANYTHING not in key[1])
+        if not core or not has_unique_witnesses(data, core):
+            continue
+        extended = [
+            (transition, (*objects, first_witness((transition, objects), core)))
+            for transition, objects in data
+        ]
+        for two in shared_signatures(extended):
+            if any(arity in indices for _, indices in two):
+                yield core, two
+
+
+def shared_signatures(data: Sequence[Datum]) -> list[Signature]:
+    """Return the maximal sets of atoms that some unnamed object satisfied before every transition.
+
+    The object may differ from transition to transition. A set is thus the intersection of one signature
+    per transition. At most `MAX_CONDITIONS` sets are returned.
     """
     found = _maximal(signatures_before(data[0]).values())
     for datum in data[1:]:
         if not found:
             break
-        signatures = _signatures_within(frozenset[AtomKey]().union(*found), datum)
+        masks = {key: _unnamed_objects_with(key, datum) for key in frozenset[AtomKey]().union(*found)}
+        if all(functools.reduce(and_, map(masks.__getitem__, one)) for one in found):
+            continue  # Every set is still satisfied by an object.
+        signatures = _signatures(masks)
         found = _maximal(one & other for one in found for other in signatures)
     return found
 
 
-def _signatures_within(keys: Signature, datum: Datum) -> set[Signature]:
-    """Return the signatures of the unnamed objects before a transition, reduced to the atoms in `keys`."""
-    # Objects with the same atoms stay together: each atom divides each group of objects in two.
+def _signatures(masks: Mapping[AtomKey, int]) -> set[Signature]:
+    """Return the signatures of all objects, given the mask of the objects that satisfy each atom."""
+    # At first, all objects are in one group. Each atom divides each group in two: the objects for which it
+    # held, and the others. In the end, the objects of a group have the same signature.
     groups: list[tuple[int, tuple[AtomKey, ...]]] = [(-1, ())]
-    for key in keys:
-        mask = _unnamed_objects_with(key, datum)
+    for key, mask in masks.items():
         if mask:
             divided = [(group & mask, (*atoms, key)) for group, atoms in groups if group & mask]
             groups = divided + [(group & ~mask, atoms) for group, atoms in groups if group & ~mask]
@@ -329,7 +356,7 @@ def _typed(
         assert common is not None
         types.append(common)
     all_types = [*(variable.type for variable in fitted.operator.parameters), *types]
-    predicates = predicates_of(fitted.data)
+    predicates = fitted.data[0][0].table.predicates()
     fitting = frozenset(
         (name, indices)
         for name, indices in atoms
@@ -342,8 +369,3 @@ def _typed(
     if not set(range(arity, len(all_types))) <= mentioned:
         return None
     return Condition(fitting, tuple(types), tuple(objects), fitted.data)
-
-
-def predicates_of(data: Sequence[Datum]) -> dict[str, Predicate]:
-    """Return the predicates of the atoms in the first transition's demonstration, by name."""
-    return {atom.predicate.name: atom.predicate for atom in data[0][0].table.atoms}

@@ -19,7 +19,7 @@ evidence, because many conditions hold everywhere. So one of the following must 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Set
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -39,10 +39,6 @@ from needful.operator_learning.unnamed_conditions import (
     condition_of,
     consumed_objects,
     consumption_classes,
-    first_witness,
-    has_unique_witnesses,
-    predicates_of,
-    shared_signatures,
 )
 
 # The evidence, in bits, that makes a condition informative (8 bits are odds of 1 to 256), and the minimum
@@ -78,9 +74,10 @@ class _Proposal(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, float, int, str, list[AtomKey]]:
-        """The sort key in which conditions are tried.
+        """The sort key that determines the order in which conditions are tried.
 
-        Conditions with evidence that the action makes false come first, then those with more evidence.
+        Conditions that the action makes false come first, if they have at least `MIN_BITS` of evidence. All
+        others follow. In both groups, conditions with more evidence come first.
         """
         size = sum(len(condition.types) for condition in self.conditions)
         text = self.fitted.operator.text
@@ -178,7 +175,7 @@ def require(fitted: FittedOperator, condition: Condition) -> Candidate:
     candidate, arity = fitted.candidate, len(fitted.operator.parameters)
     fresh = tuple(Variable(f"?n{arity + i}", kind) for i, kind in enumerate(condition.types))
     parameters = (*candidate.operator.parameters, *fresh)
-    predicates = predicates_of(condition.data)
+    predicates = condition.data[0][0].table.predicates()
     lifted: LiftedAtomMap = {key: predicates[key[0]] for key in condition.atoms}
     operator = replace(
         candidate.operator,
@@ -220,7 +217,7 @@ def _proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator
         (one for one in problem.demonstrations if one.index in used),
         key=lambda one: (len(one.transitions), len(one.table.objects), one.index),
     )
-    opportunities = Opportunities(fitted, demonstrations)
+    opportunities = Opportunities(fitted, demonstrations, problem.opportunities)
     consumed: list[Signature] = []
     for one in consumed_objects(fitted):
         evidence = opportunities.bits(one.atoms)
@@ -233,9 +230,9 @@ def _proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator
     if not consumed:
         yield from _division(fitted, opportunities)
     first = {one.index for one in demonstrations[:SCREENING_DEMONSTRATIONS]}
-    screening = [datum for datum in fitted.data if datum[0].demonstration in first]
-    # A condition that all transitions share is also shared by these.
-    screened = list(_shared(screening, opportunities.arity))
+    screening = tuple(datum for datum in fitted.data if datum[0].demonstration in first)
+    # For speed, test a few transitions first: if these share no condition, all transitions share none.
+    screened = problem.shared_conditions(screening)
     if not screened:
         return
     claims = problem.validity.of_operator(fitted.operator)
@@ -244,7 +241,7 @@ def _proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator
     ):
         return
     alone = 0.0
-    for earlier, shared in _shared(fitted.data, opportunities.arity):
+    for earlier, shared in problem.shared_conditions(fitted.data):
         evidence = opportunities.bits((earlier or frozenset()) | shared)
         if earlier is None:
             alone = evidence
@@ -264,34 +261,14 @@ def _proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator
 def _division(fitted: FittedOperator, opportunities: Opportunities) -> Iterator[_Proposal]:
     """Yield a division of the operator by the atoms that its transitions made false, if it is informative.
 
-    For example, `take(food)` takes food out of a cupboard or from a table.
+    For example, `take(food)` takes food out of a cupboard or from a table. The operator is divided in two:
+    one requires that the food is in a cupboard, the other that it is on a table.
     """
     conditions = consumption_classes(fitted)
     if conditions:
         evidence = opportunities.bits(*(condition.atoms for condition in conditions))
         if evidence >= ENOUGH_BITS:
             yield _Proposal(fitted, tuple(conditions), evidence, True)
-
-
-def _shared(data: Sequence[Datum], arity: int) -> Iterator[tuple[Signature | None, Signature]]:
-    """Yield the conditions on unnamed objects that held before all transitions in `data`.
-
-    A condition is about one unnamed object, or about a second one if the first is unique. Each result has
-    the atoms about the first object (empty if there is only one), and the atoms about the last object.
-    `arity` is the number of the operator's parameters.
-    """
-    for one in shared_signatures(data):
-        yield None, one
-        core = frozenset(key for key in one if ANYTHING not in key[1])
-        if not core or not has_unique_witnesses(data, core):
-            continue
-        extended = [
-            (transition, (*objects, first_witness((transition, objects), core)))
-            for transition, objects in data
-        ]
-        for two in shared_signatures(extended):
-            if any(arity in indices for _, indices in two):
-                yield core, two
 
 
 def _pruned(atoms: Signature, earlier: Signature, bits: float, opportunities: Opportunities) -> Signature:

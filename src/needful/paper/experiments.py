@@ -38,8 +38,8 @@ class SweepSettings:
         samples_per_step: how many times to try a step with continuous parameters; None for 10.
         horizon: the maximum number of low-level actions in a plan; None for the domain's horizon.
         cpu_time: whether the limit on planning is in CPU seconds; see `Job`.
-        preset: `paper` for the procedure of the paper, empty for that of this package. With `paper`, None
-            stands for the value of the preset.
+        preset: `paper` for the procedure of the paper, empty for that of this package. With `paper`,
+            settings that are None have the values of the preset.
     """
 
     domains: tuple[str, ...] = ANALYTIC

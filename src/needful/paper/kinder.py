@@ -30,9 +30,9 @@ from needful.sweeps.results import JobResult
 
 KINDER = "kinder"
 HAND_WRITTEN = "hand-written"
-# The names of the published planner, by its number of abstract plans.
+# The published planner ran with two limits on the number of abstract plans. By limit: its name in results.
 PUBLISHED_PLANS = MappingProxyType({10: "bilevel-planning-10", 1000: "bilevel-planning-1000"})
-# Seeds of test tasks below this one were used to write the skills.
+# The seed of the first test task. Tasks with lower seeds were used to develop the skills.
 FIRST_TASK = 1000
 DEMOS, TASKS, SEEDS, TIMEOUT = 20, 50, 3, 60.0
 LOW_LEVEL_ACTIONS = "low_level_actions"
@@ -60,7 +60,7 @@ def kinder_jobs(
 ) -> tuple[Job, ...]:
     """Return one job per domain, method and training seed; hand-written operators need only one seed.
 
-    None stands for the value of the table.
+    None stands for the defaults: `DOMAINS`, both methods, `SEEDS`, `DEMOS`, `TASKS` and `TIMEOUT`.
     """
     domains = domains or DOMAINS
     settings = (demos or DEMOS, tasks or TASKS, timeout or TIMEOUT)
@@ -101,9 +101,10 @@ def solve_kinder_tasks(
     operators: int = 0,
     learning: dict[str, Any] | None = None,
 ) -> JobResult:
-    """Solve the test tasks of a job; KinDER confirms every plan.
+    """Solve the test tasks of a job; a plan counts only if KinDER itself confirms it.
 
-    `learning` is the summary of a run that learned. Without learning, `operators` is their number.
+    `learning` is the summary of the run that learned the operators. If operators are hand-written, it is
+    None, and `operators` is their number.
     """
     config = run_config(replace(job, learner=OURS))
     identity = replace(config.identity(job.domain), learner=job.learner)

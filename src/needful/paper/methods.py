@@ -17,7 +17,7 @@ ONE_PLAN = ", one abstract plan"
 OURS = "necessary"
 NO_COMPLEXITY = "necessary-no-complexity"
 DOWN_EVAL = OURS + ONE_PLAN
-# The learners that stand for these methods in runs with the preset `paper`.
+# With the preset `paper`, these methods run other learners, which follow the paper more closely.
 PAPER_LEARNERS: Mapping[str, str] = MappingProxyType(
     {OURS: "necessary-paper", NO_COMPLEXITY: "necessary-paper-no-complexity"}
 )
@@ -69,8 +69,9 @@ UNKNOWN_METHOD_MARKER = "8"
 def method_of(job: Job) -> str:
     """Return the method of a job: its learner, with a suffix if only one abstract plan is allowed.
 
-    Policies use no abstract plans, so they get no suffix. With the preset `paper`, the method does not
-    depend on which variant of `necessary` was used, and one abstract plan is usual in household domains.
+    Policies use no abstract plans, so they get no suffix. With the preset `paper`, a learner in
+    `PAPER_LEARNERS` counts as the method that runs it. Jobs in household domains then get no suffix,
+    because the preset allows only one abstract plan there.
     """
     learner = _METHODS_OF_PAPER_LEARNERS.get(job.learner, job.learner) if job.preset else job.learner
     usual = job.learner in POLICIES or (bool(job.preset) and job.domain in HOUSEHOLD)

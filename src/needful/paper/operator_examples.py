@@ -1,7 +1,8 @@
 """The operator examples in the appendix of the paper, with the operators that are learned here.
 
 The paper compares the operators of two skills with those of CI+QE, and shows all operators of one domain.
-It prints them as pictures, so the comparison uses what its text and its table of operators report.
+It shows them only as pictures, so the comparison uses what the text of the paper and its table of operators
+report.
 """
 
 from __future__ import annotations

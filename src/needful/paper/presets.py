@@ -112,7 +112,7 @@ def preset_job(domain: str, method: str, seed: int) -> Job:
 
 
 def with_changes_recorded(job: Job) -> Job:
-    """Return a job with preset whose `preset` lists the settings that were changed."""
+    """Return a job of the preset `paper`; its field `preset` lists the settings that were changed."""
     config = paper_preset(
         job.domain,
         demos=job.demos,

@@ -36,10 +36,10 @@ from needful.planning.budget import Budget, Clock
 from needful.planning.refinement import Refinement, RefinementLimits, ResumableRefinement
 from needful.seeding import rng_for, seed_for
 
-# The limits of sampling parameters again; they leave time for planning from scratch.
-# The maximum number of tries is this number times `samples_per_step` times the number of steps.
+# Limits of one attempt to sample the parameters of the current plan again. They leave time for planning
+# from scratch. The maximum number of tries is REPAIR_ROUNDS * `samples_per_step` * the number of steps.
 REPAIR_ROUNDS = 2
-# The maximum share of the remaining planning time.
+# The maximum share of the remaining planning time that the attempt may take.
 REPAIR_SHARE = 0.25
 
 
@@ -57,8 +57,8 @@ class AgentConfig:
             After that it plans from scratch.
         readings: how many readings make one observation, which is the median of each feature. If the first
             two readings are equal, readings are exact, and no more are taken.
-        careful_readings: how many readings are used to conclude that a step missed its subgoal or that the
-            goal holds, and how many are added if no plan is found.
+        careful_readings: how many readings make an observation if fewer readings suggest that a step missed
+            its subgoal or that the goal holds. If no plan is found, this many readings are added.
     """
 
     planning: PlanningConfig = field(default_factory=PlanningConfig)
@@ -130,7 +130,8 @@ class _Episode:
         self.agent, self.config, self.task, self.world, self.seed = agent, agent.config, task, world, seed
         self.clock, self.started, self.seconds_in_world = clock, clock(), 0.0
         self.current: _CurrentPlan | None = None
-        self.reason, self.outcome = "There is no plan yet.", Outcome.NO_ABSTRACT_PLAN  # of having no plan
+        # Why `current` is None: in words, and as an outcome.
+        self.reason, self.outcome = "There is no plan yet.", Outcome.NO_ABSTRACT_PLAN
         self.position = 0  # the step of the plan to execute next, if all goes well
         self.misses = 0  # how many times in a row the agent fell back
         self.plan_count, self.refinements, self.low_level_actions = 0, 0, 0
@@ -139,7 +140,7 @@ class _Episode:
         self.events: list[AgentEvent] = []
         self.statistics = SearchStatistics()
         self.suspects: dict[GroundOperator, Suspect] = {}
-        self.readings: list[State] = []  # since the last action
+        self.readings: list[State] = []  # all readings since the last action
         self.states = [self._observe()]
 
     def run(self) -> AgentResult:
@@ -151,12 +152,12 @@ class _Episode:
             if failure is not None:
                 self._log(Decision.GIVE_UP, failure.detail, failure.missing)
                 return self._result(failure)
-            if self.current is not None:  # otherwise planning failed, and there is a new observation
+            if self.current is not None:  # None: no plan was found; decide again
                 self._act(self.current.actions[self.position], self.current.steps[self.position])
 
     def _act(self, action: GroundController, step: GroundOperator) -> None:
         started = self.clock()
-        with suppress(EnvironmentFailure):  # the observation shows what happened
+        with suppress(EnvironmentFailure):  # the next observation shows what happened
             self.low_level_actions += self.world.act(action).steps
         self.seconds_in_world += self.clock() - started
         self.position += 1
@@ -188,7 +189,7 @@ class _Episode:
         return len(self.readings) > 1 and self.readings[0] == self.readings[1]
 
     def _decide(self) -> Failure | None:
-        """Choose the next action: set `current` and `position`; return a failure to give up."""
+        """Decide what to execute next, and set `current` and `position`; return a failure to give up."""
         state = self.states[-1]
         if self.current is None:
             return self._plan(Decision.REPLAN if self.plan_count else Decision.PLAN, self.reason)

@@ -81,11 +81,11 @@ class PlanningConfig:
             `predicted_subgoals`.
         planner: finds the abstract plans; see `make_planner`.
         adaptive: whether planning adapts to failed refinements. If so, plans are refined in rounds, ground
-            operators that miss their subgoals become dearer, and parameters that failed are changed (see
-            `RefinementLimits.perturb`). If not, each plan is refined to the end before the next one, as in
-            the paper.
+            operators that miss their subgoals cost more in later searches, and parameters that failed are
+            changed (see `RefinementLimits.perturb`). If not, each plan is refined to the end before the
+            next one, as in the paper.
         clock: the clock of the timeout. `time.thread_time` measures CPU time, which does not depend on
-            other programs on the machine. The planner must run in this process.
+            other programs on the machine; it requires a planner that runs in this process.
     """
 
     timeout: float = 10.0
@@ -212,11 +212,12 @@ class _Attempt:
         stream: the running search; None if it must be started with the current problem.
         suspicions: the ground operators that missed their subgoals.
         tried: the plans that were refined, as indices of ground operators.
-        revealing_plans: how many of these plans do not count, because they revealed objects that new
-            plans must deal with.
+        revealing_plans: how many refined plans do not count for `max_abstract_plans`, because the simulator
+            reported objects that made them fail and that new plans must deal with.
         deepest: the result of the refinement that failed at the latest step.
-        sampled_failures: how many revealing plans failed at a step with continuous parameters.
-        restarts: how often planning forgot the revealed objects and started again.
+        sampled_failures: how many revealing plans since the last restart failed at a step with continuous
+            parameters; only such plans are a reason to restart.
+        restarts: how often planning forgot the reported objects and started again; see `run`.
     """
 
     task: Task
@@ -239,9 +240,9 @@ class _Attempt:
     def run(self) -> PlanningResult:
         """Refine abstract plans until one succeeds, or return the result that failed at the latest step.
 
-        If a step has continuous parameters, other samples may fail because of other objects. So if no plan
-        deals with all objects that made such steps fail, planning forgets these objects and starts again,
-        until `max_abstract_plans` is reached.
+        If a step has continuous parameters, it depends on the samples which objects make it fail. So if no
+        plan succeeds that deals with the reported objects, planning forgets these objects and starts again
+        with other samples, until `max_abstract_plans` is reached.
         """
         unchanged = self.problem
         result = self._run_rounds()
@@ -253,7 +254,7 @@ class _Attempt:
         return replace(result, suspects=tuple(self.suspicions.suspects.values()))
 
     def _can_restart(self, result: PlanningResult) -> bool:
-        """Return whether other samples could reveal other objects, and plans and time are left."""
+        """Return whether a restart with other samples may help, and plans and time are left for it."""
         if result.solved or result.outcome in (Outcome.TIMEOUT, Outcome.OUT_OF_NODES):
             return False
         return self.sampled_failures > 0 and self._plans_left > 0 and not self.budget.expired()
@@ -312,7 +313,8 @@ class _Attempt:
         limits = RefinementLimits(
             config.samples_per_step, config.action_limit, self.budget, config.adaptive
         )
-        if self.restarts:  # no plan dealt with the objects that the first tries revealed: make all tries
+        if self.restarts:
+            # Make all tries of a step, even if the simulator reports the same objects in each of them.
             limits = replace(limits, same_reports=config.samples_per_step)
         rng = rng_for(self.seed, "refinement", self.statistics.abstract_plans)
         self.statistics.abstract_plans += 1
@@ -344,8 +346,8 @@ class _Attempt:
 
         If the simulator reported that some objects made a step fail, new plans must deal with these objects
         before they use this step. If the step never reached its subgoal although its controller ran, or if
-        dealing with the objects did not help, its ground operator becomes dearer. If planning is not
-        adaptive, no ground operator becomes dearer.
+        dealing with the objects did not help, the cost of its ground operator rises. If planning is not
+        adaptive, costs never rise.
         """
         step, suspect = attempt.steps[failure.step], refinement.suspect
         changed = self.problem.with_failure(step, refinement.offending)

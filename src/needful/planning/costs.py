@@ -81,14 +81,14 @@ UNIT_COSTS = OperatorCosts()
 
 @dataclass(slots=True)
 class StepMisses:
-    """The failed tries of the first step whose subgoal a refinement has not reached yet.
+    """The failed tries of the first step of a plan that has never reached its subgoal in a refinement.
 
     Only tries in which the controller ran are counted.
 
     Attributes:
-        step: the index of the step.
-        operator: its ground operator; None if there was no such try.
-        missing: the subgoal atoms that all tries missed.
+        step: the index of this step.
+        operator: its ground operator; None before the first counted try.
+        missing: the subgoal atoms that all counted tries missed.
         tries: the number of tries since the last call of `take_suspect`.
     """
 
@@ -98,12 +98,12 @@ class StepMisses:
     tries: int = 0
 
     def reach(self, step: int) -> None:
-        """Note that a step reached its subgoal."""
+        """Note that a step reached its subgoal; if it is `step`, count the tries of the next step."""
         if step == self.step:
             self.step, self.operator, self.missing, self.tries = step + 1, None, frozenset(), 0
 
     def add(self, failure: Failure) -> None:
-        """Note a failed try."""
+        """Count a failed try, if it is a try of `step` and its controller ran."""
         if failure.step == self.step and failure.outcome in _RAN:
             missing = frozenset(failure.missing)
             self.missing = missing if self.operator is None else self.missing & missing

@@ -1,4 +1,4 @@
-"""Failed tries of a refinement: the parameters, to show later what was tried, and how far a try got."""
+"""Record the parameters that failed in a refinement, for reports, and compare how far attempts got."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from needful.core.controllers import Execution, GroundController
 from needful.core.plans import Draw, Failure, Outcome
 
-# How many draws are recorded per step with which the controller could not start.
+# Of the draws with which the controller of a step could not start, at most this many are recorded.
 MAX_REJECTIONS = 100
 
 # The reasons why a step can fail. If two attempts fail at the same step, the one whose reason is later in
@@ -25,23 +25,24 @@ _PROGRESS = (
 
 @dataclass(slots=True)
 class FailedDraws:
-    """The failed draws of each step, in the current state before the step.
+    """The parameters that were drawn for each step and failed, in the current state before the step.
 
     Attributes:
-        steps: a list of draws by the index of the step. If the state before a step changes, it gets a new
-            list.
-        deepest: the list of the step in which the deepest attempt failed.
+        steps: the failed draws of each step, by the index of the step. If the state before a step changes,
+            the step gets a new list.
+        deepest: the failed draws of the step at which the deepest attempt failed (the one with the most
+            progress).
     """
 
     steps: dict[int, list[Draw]] = field(default_factory=dict)
     deepest: list[Draw] = field(default_factory=list)
 
     def at(self, step: int) -> list[Draw]:
-        """Return the list of a step."""
+        """Return the failed draws of a step; the caller may append to this list."""
         return self.steps.setdefault(step, [])
 
     def restart(self, step: int) -> None:
-        """Give a step a new list; the old one stays unchanged if it is the deepest."""
+        """Start a new list for a step; the old one is not cleared, because `deepest` may refer to it."""
         self.steps[step] = []
 
     def add_rejected(self, step: int, rejected: Sequence[GroundController]) -> None:

@@ -11,11 +11,12 @@ costs is an admissible estimate. If all operators cost 1, the landmarks are disj
 operator is its precondition with the greatest h-max value; among equal values, the one with the lowest
 number. The landmarks therefore depend on the state alone, not on the order of computation.
 
-FF estimates a state by the cost of a relaxed plan, which ignores delete effects. To achieve an atom with
-an operator costs as much as the operator and all its preconditions. The achiever of an atom is the operator
-with the least sum of these costs; ties go to the lowest number. The cost of an atom is this sum, or 0 if it
-holds in the state. The relaxed plan consists of the achievers of the goal atoms, the achievers of these
-operators' preconditions, and so on (Keyder and Geffner, ECAI 2008, after Hoffmann and Nebel, JAIR 2001).
+FF estimates a state by the cost of a relaxed plan, which ignores delete effects. Achieving an atom with
+an operator costs as much as the operator plus all its preconditions. The achiever of an atom is the
+operator for which this sum is least; ties go to the lowest number. The cost of an atom is this least sum,
+or 0 if the atom holds in the state. The relaxed plan consists of the achievers of the goal atoms, the
+achievers of these operators' preconditions, and so on (Keyder and Geffner, ECAI 2008, after Hoffmann and
+Nebel, JAIR 2001).
 The preferred operators are the operators of the relaxed plan that are applicable in the state.
 """
 
@@ -99,7 +100,7 @@ class Ff:
         self._effects = self._relaxation.effects
         self._costs = problem.step_costs()
         if budget.expired():
-            return  # unfinished, but the search checks the deadline before it uses the heuristic
+            return  # incomplete, but not used: the search checks the deadline first
         self._without_preconditions = [
             index for index, atoms in enumerate(self._preconditions) if not atoms
         ]
@@ -178,7 +179,7 @@ class _Graph(NamedTuple):
     Attributes:
         true: the atoms of the state, and an additional atom that always holds.
         values: the h-max value of each atom.
-        costs: the cost of each operator, without the costs of the landmarks that contain it.
+        costs: the remaining cost of each operator: its cost minus those of the landmarks that contain it.
         supporters: the supporter of each operator.
         supported: for each atom, the operators whose supporter it is, in any order.
     """
@@ -203,7 +204,7 @@ class LmCut:
         # An additional atom that always holds supports the operators without preconditions.
         self._true_atom = self._relaxation.atom_count
         if budget.expired():
-            return  # unfinished, but the search checks the deadline before it uses the heuristic
+            return  # incomplete, but not used: the search checks the deadline first
         needs, adds = self._relaxation.preconditions, self._relaxation.effects
         goal = tuple(bits(problem.goal))
         costs = problem.step_costs()

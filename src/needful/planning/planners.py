@@ -68,7 +68,7 @@ def make_planner(name: str) -> Planner:
 
 
 def planner_name(planner: Planner) -> str | None:
-    """Return the name of a planner in the catalogue, None if it is not there."""
+    """Return the name with which `make_planner` creates an equal planner, or None if there is none."""
     return next((name for name, make in _catalogue().items() if make() == planner), None)
 
 

@@ -55,8 +55,8 @@ class RefinementLimits:
         perturb: whether to change the parameters that a sampler returns, if they were already tried in this
             state, or if the controller cannot start with any of them. If not, refinement uses only the
             parameters that samplers return, as in the paper.
-        same_reports: if the simulator reports the same objects in this many tries of a step, and no other
-            objects, other parameters are not expected to avoid these objects.
+        same_reports: refinement ends if the simulator reports the same objects in this many tries of a step
+            and no other objects, because other parameters are not expected to avoid them.
     """
 
     samples_per_step: int
@@ -77,8 +77,8 @@ class Refinement:
         failure: where and why refinement failed; None if the plan was refined.
         offending: the objects that the simulator reports as the cause of the failure.
         samples: how many times parameters were drawn.
-        suspect: the ground operator of the latest step that was tried, if its controller ran since the last
-            interruption and the step never reached its subgoal.
+        suspect: the ground operator of the first step that never reached its subgoal; None if its
+            controller has not run since the last interruption.
         complete: whether refinement ended; False if it was interrupted and can be resumed.
     """
 
@@ -99,9 +99,9 @@ class ResumableRefinement:
     tries fail, the search backtracks: the previous step uses its next try, and the later step gets all its
     tries again.
 
-    If the simulator reports objects as the cause of a failure, other parameters may avoid these objects. If
-    all tries of a step fail and some of them for this reason, or if several tries report the same
-    objects and no others (see `RefinementLimits.same_reports`), the search ends. The result contains the
+    If the simulator reports objects as the cause of a failure, the step is tried again, because other
+    parameters may avoid these objects. The search ends if all tries of the step fail, or if several tries
+    report the same objects and no others (see `RefinementLimits.same_reports`). The result contains the
     smallest set of objects that was reported in these tries. With `RefinementLimits.perturb` off, the
     search ends at the first report, as in the paper.
     """
@@ -158,7 +158,8 @@ class ResumableRefinement:
             else:
                 execution = self._execute(trace.states[-1], action)
                 reason = step.check_execution(execution, trace.action_counts[-1])
-                # These parameters are not used again, not even after backtracking.
+                # With `perturb`, `draw` changes these parameters if the sampler repeats them, also after
+                # the search backtracked to this step.
                 self._tried_parameters[index].add(action.parameters)
                 if reason is None:
                     trace.push(action, execution)

@@ -17,7 +17,8 @@ from needful.evaluation.records import RunRecord
 from needful.reports.page.recorded_run import RecordedRun
 from needful.reports.statistics import Interval, mean, student_interval
 
-# Settings that do not separate groups: the domain and the learner are shown anyway.
+# These are not among the settings of a group: domain and learner are separate fields of the group, and its
+# runs may have different seeds.
 IDENTITY = ("domain", "learner", "seed")
 # More pairs than this would make a page long; the largest groups are compared first.
 MAX_PAIRS = 60
@@ -83,8 +84,8 @@ def run_labels(runs: Sequence[RecordedRun]) -> list[str]:
     """Return a label for each run, unique within its domain.
 
     A label is the name of the learner. If two labels in a domain are equal, the seed is added to the labels
-    of all runs; if that is not enough, also the settings that differ, then the name of the run's folder
-    instead, and at last a running number.
+    of all runs. If labels are still equal, the settings that differ are added too. If that is not enough,
+    the name of the run's folder replaces these settings, and finally all labels get a number.
     """
     levels = (
         [run.learner for run in runs],
@@ -137,7 +138,7 @@ def differing_settings(groups: Sequence[RunsOfGroup]) -> dict[str, list[str]]:
 
 
 def group_labels(groups: Sequence[RunsOfGroup], differing: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return a unique label for each group: the learner, and the settings that tell its groups apart."""
+    """Return a unique label per group: the learner, and settings that differ among its groups."""
     labels = []
     for number, group in enumerate(groups):
         same = [other for other, each in enumerate(groups) if each.learner == group.learner]

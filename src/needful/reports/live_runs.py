@@ -1,4 +1,4 @@
-"""The runs in a folder, also while they are made: what `needful view` shows.
+"""Read the runs in a folder for `needful view`, including runs that are still in progress.
 
 Nothing is read outside of the folder: symbolic links are ignored. A run that is deleted or half written
 while it is read is shown as far as it can be read.
@@ -30,15 +30,16 @@ WATCHED = (RECORDS_FILE, SUMMARY_FILE, RUN_FILE, PROGRESS_FILE, CLIMB_PATH)
 # The folder is read at most once in this many seconds, whatever the number of clients.
 SCAN_SECONDS = 1.0
 
-# What identifies the content of a run's files: the size and time of each.
+# The modification time and the size of each file of a run, to find out whether the files have changed.
 Signature = tuple[tuple[int, int] | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class LiveRun:
-    """A run as far as it is written.
+    """The part of a run that has been written so far.
 
-    `row` has what the list of runs shows; `tasks`, `climb` and `settings` have the details.
+    `row` has what the list of runs shows. The others are details: the tasks so far, the steps of the hill
+    climbing (`climb`), and the command and duration of the run (`made`).
     """
 
     signature: Signature

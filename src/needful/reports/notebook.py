@@ -85,7 +85,7 @@ def plan_page(result: PlanningResult, environment: Environment, task: Task) -> s
         "atoms": atoms.texts(),
     }
     domain, steps = environment.name.replace("-", " ").capitalize(), counted(result.actions, "step")
-    outcome = f"Solved in {steps}." if result.solved else ""  # the page has a box for failures
+    outcome = f"Solved in {steps}." if result.solved else ""  # failures have their own box on the page
     texts = {"title": f"{domain} · needful", "heading": domain, "outcome": outcome}
     script = player_script([data["film"]], ("picture.js", "inline.js"))
     return fill_page(page_asset("inline.html"), page_asset("page.css"), script, data, texts)

@@ -28,9 +28,9 @@ _OWN_PROCEDURE = "samplers and planner of this package; see the table as publish
 _HOUSES = ("collecting-cans", "sorting-books")
 _SMALL_HOUSES = ("opening-presents", "locking-windows")
 
-# Why numbers differ: a table, domains, labels of methods, and the reason. Without domains or methods, an
-# entry stands for all of them. A table name without suffix stands for both tables. The first entry that
-# fits is used.
+# Why measured numbers differ from published ones. An entry has a table, domains, labels of methods, and the
+# reason. Empty domains or methods mean all of them. A table name without the suffix `_as_published` also
+# stands for the table with this suffix. The first matching entry is used.
 REASONS: tuple[tuple[str, tuple[str, ...], tuple[str, ...], str], ...] = (
     ("times", (), (), "another machine and implementation"),
     ("operators", ("cluttered-painting", *_SMALL_HOUSES), (), _REACH),

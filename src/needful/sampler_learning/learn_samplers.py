@@ -118,7 +118,8 @@ def _learn_paper_sampler(
         data = NetworkData(
             "classifier", operator.name, LOGISTIC, rows, labels, np.array([True]), zero_outputs=False
         )
-        # A `NeuralSampler` passes the offsets to the classifier too. Their weights are zero.
+        # As in the paper, the classifier is trained without offsets. But a `NeuralSampler` also passes the
+        # offsets to it, so they are added as inputs with zero weights.
         classifier = data.train(config.classifier, seed, deadline).with_ignored_inputs(parameters.shape[1])
     return NeuralSampler(operator, examples.anchors, generator, targets.shift, targets.scale, classifier)
 

@@ -54,8 +54,8 @@ class PlanStep:
 class RecordedFailure:
     """Where and why the deepest attempt to solve a task (the one with the most progress) failed.
 
-    `holding` has the atoms of the goal and of all subgoals that hold where the best try of the failed step
-    ended. The other attributes are explained in `needful.core.plans.Failure`.
+    `holding` has the atoms of the goal and of all subgoals that hold in the state in which the best try of
+    the failed step ended. The other attributes are explained in `needful.core.plans.Failure`.
     """
 
     step: int

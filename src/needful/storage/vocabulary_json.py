@@ -31,9 +31,9 @@ OPERATOR_FIELDS = (
     "controller",
     "controller_arguments",
 )
-# Written only if there is one.
+# The key of a predicate's definition; absent if the predicate has none.
 DEFINITION = "definition"
-# The kind of a definition that consists of several ones.
+# The kind of a definition that is a conjunction of other definitions.
 CONJUNCTION = "conjunction"
 NEGATIVE_PRECONDITIONS = "negative_preconditions"
 
@@ -213,7 +213,7 @@ class GroundAtomReader:
     def atoms(self, field: Field) -> AbstractState:
         """Read a set of ground atoms from a JSON array of arrays."""
         if not isinstance(field.value, list):
-            field.items()  # raises the error that the value is not an array
+            field.items()  # raises an error, because the value is not an array
         assert isinstance(field.value, list)
         return frozenset(
             self._cached(raw) or self.atom(field.item(position)) for position, raw in enumerate(field.value)

@@ -149,7 +149,7 @@ class _WorkerProcess:
         process = context.Process(target=_worker_loop, args=(far_end, job_function), daemon=True)
         with _interrupts_blocked(), _single_thread():
             process.start()
-        # Close the copy of this end in the parent process. Then the pipe closes when the new process ends.
+        # Close the parent's copy of the worker's end. Then the pipe closes when the worker process ends.
         far_end.close()
         return cls(process, connection)
 

@@ -20,7 +20,7 @@ from needful.planning.planners import DEFAULT_PLANNER, make_planner
 from needful.sampler_learning.learn_samplers import PAPER_SAMPLERS, SamplerConfig
 from needful.storage.json_fields import Field, JsonValue, dump_json
 
-# Settings of a job that are stored only if they differ from their defaults.
+# Settings of a job that are stored only if they differ from their defaults, by the kind of their values.
 OPTIONAL_NUMBERS = ("samples_per_step", "horizon")
 OPTIONAL_NAMES = ("samplers", "preset")
 OPTIONAL_FLAGS = ("oracle_samplers", "adaptive", "cpu_time")
@@ -50,7 +50,7 @@ class Job:
         oracle_samplers: whether tasks are solved with the domain's hand-written samplers.
         adaptive: whether planning adapts to failed refinements; see `PlanningConfig`.
         cpu_time: whether the seconds of planning are CPU time, which does not depend on other programs.
-        preset: the preset of these settings and which of them were changed, see `RunConfig`; empty without.
+        preset: the preset of these settings and which of them were changed, see `RunConfig`; may be empty.
     """
 
     domain: str
@@ -100,7 +100,8 @@ class Job:
     def to_json(self) -> dict[str, JsonValue]:
         """Return the job as a JSON object; equal jobs give equal objects.
 
-        `OPTIONAL` settings with their default values are omitted, so that earlier results keep their keys.
+        `OPTIONAL` settings with their default values are omitted, so that the key of a stored job does not
+        change when a new optional setting is added to this class.
         """
         limit = self.learning_timeout
         settings = asdict(self)

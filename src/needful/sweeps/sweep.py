@@ -25,7 +25,10 @@ PER_TASK_SECONDS = frozenset({"planning_mean", "planning_p90"})
 
 
 class OlderResults(Enum):
-    """What a sweep does with results of its jobs that other code has computed."""
+    """What a sweep does with results of its jobs that were computed by another version of the code.
+
+    Such results are called older, whatever their age. The digest of the sources identifies the version.
+    """
 
     REFUSE = "refuse"
     KEEP = "keep"
@@ -33,9 +36,10 @@ class OlderResults(Enum):
 
 
 def is_older(result: JobResult) -> bool:
-    """Return whether a result was computed by other code than the code that is running.
+    """Return whether a result was computed by another version of the code than the running one.
 
-    Results without records, such as errors, have no digest of their code and are not older.
+    The digests of the sources are compared, not dates. A result without records, such as an error, has no
+    digest and does not count as older.
     """
     unused = unused_parts(result.job.domain, invention=False, execution=False)
     return bool(result.records) and result.sources != sources_digest(unused=unused)
@@ -94,8 +98,9 @@ def sweep(
     With `retry_errors`, jobs whose result is an error run again. If the result file of a job cannot be
     read, the job does not run again, because another version of this program may have written the file.
 
-    If some of the jobs have results of other code, raise `OutputExistsError`, keep these results or run the
-    jobs again, according to `older`. Reports never average results of different code.
+    If results of some of the jobs were computed by another version of the code (see `is_older`), `older`
+    decides: raise `OutputExistsError`, keep these results, or run the jobs again. Reports never average
+    results of different versions.
     """
     observer = observer or SilentObserver()
     jobs, earlier = list(dict.fromkeys(jobs)), folder.read()

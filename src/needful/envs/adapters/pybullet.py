@@ -147,7 +147,8 @@ class PyBulletEnvironment(SnapshotEnvironment):
         """Save the state in the memory of PyBullet."""
         world = self.simulator
         token = _Saved(world.client.saveState(), world.attachments)
-        self.restore(token)  # continuing now must give the same result as restoring later
+        # Restore the state now, so that continuing from it gives the same result as restoring it later.
+        self.restore(token)
         return token
 
     def restore(self, token: _Saved) -> None:

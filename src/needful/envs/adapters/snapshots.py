@@ -116,13 +116,13 @@ class SnapshotEnvironment(Environment):
         cache_size: how many snapshots to keep. Initial states are counted separately.
     """
 
-    # Enough for 100 controllers, as in other environments; here each may take many low-level actions.
+    # Other environments allow 100 actions by default. Here, one action may take many low-level actions.
     horizon: int = 100 * MAX_STEPS
     tolerance: float = 0.0
     cache_size: int = 256
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Refuse a subclass that overrides a private method by accident."""
+        """Raise `InvalidInputError` if a subclass overrides a private attribute of this class."""
         super().__init_subclass__(**options)
         private = {name for name in vars(SnapshotEnvironment) if name.startswith("_") and name[1] != "_"}
         for name in sorted(private & vars(cls).keys() - {"_abc_impl"}):
@@ -289,7 +289,7 @@ class SnapshotEnvironment(Environment):
         """Save a snapshot of the simulator, which is at the end of a history."""
         session = self._session
         if session.longest_known(history) == history:
-            return  # keep the first snapshot: this one may differ by the tolerance
+            return  # keep the first snapshot: the current state may differ from it, within the tolerance
         session.count(saves=1)
         session.live.history = history
         for replaced, token in session.keep(history, self.save(), self.cache_size):
@@ -361,7 +361,7 @@ class _Session:
         self.scene = scene
 
     def count(self, **more: int) -> None:
-        """Increase counters of `calls`."""
+        """Increase fields of `calls` by the given numbers: `count(runs=1)` adds 1 to `calls.runs`."""
         self.calls = replace(
             self.calls, **{name: getattr(self.calls, name) + number for name, number in more.items()}
         )

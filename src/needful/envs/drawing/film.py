@@ -48,18 +48,22 @@ if TYPE_CHECKING:
     from needful.envs.drawing.tweening import Mark, Tween
 
 FRAMES_PER_SECOND = 20  # of MP4 videos
-THUMBNAIL_DIVISOR = 3  # a thumbnail's width and height are those of the picture, divided by this
+# A film's colour palette is computed from thumbnails, which are smaller than the pictures by this factor.
+THUMBNAIL_DIVISOR = 3
 
-# Twice the resolution of a screen on which a film of 6 inches is 600 pixels wide.
+# A film that is 6 inches wide has 1200 pixels. If a page shows it 600 pixels wide, it is sharp even on a
+# screen with twice the usual resolution.
 DOTS_PER_INCH = 200
-# All lengths are in inches. Wide pictures have their captions below them, other pictures beside them.
+# All lengths are in inches. MAX_WIDTH has the maximum width of wide pictures (True), which have their
+# captions below them, and of other pictures (False), which have their captions beside them.
 MAX_WIDTH = {True: 6.0, False: 4.4}
 SIDE_CAPTION_WIDTH = 3.0
 MAX_ROWS = 5  # the maximum number of atoms in a caption below a picture
 WIDE = 1.5  # the ratio of width to height above which a picture is wide
 CROP_MARGIN = 0.08
 
-MOTION_FRAMES, MOTION_MILLISECONDS = 12, 50  # per step
+# The number of frames that show the motion of a step, and the duration of each of these frames.
+MOTION_FRAMES, MOTION_MILLISECONDS = 12, 50
 STATE_MILLISECONDS = 1_200
 LAST_FRAME_MILLISECONDS = 3_000
 TRIES_MILLISECONDS = 3_000
@@ -90,12 +94,17 @@ class Filmable(Protocol):
     ) -> dict[str, Any]:
         """Return the data of a 3D film as JSON values, for `scene.js`.
 
-        `states` has the initial state and the state after each action. `draws` has the draws of the failed
-        step; the film then ends with the best try. The data are: the `shapes` (boxes, cylinders and balls)
-        with their bodies, the `bodies` of each object, the `arm` of the robot (or None), the area to show
-        first (`focus`), the `moves` of the bodies in at most `max_keyframes` keyframes and one per state,
-        the keyframe in which each state is reached (`ends`), the `milliseconds` of each step, and what each
-        of the `tries` moved.
+        `states` has the initial state and the state after each action. If a step failed, `draws` has the
+        parameters that were tried, and the film ends with the best try. The result has these entries:
+
+            shapes        boxes, cylinders and balls, each with the body that it belongs to
+            bodies        the bodies of each object
+            arm           the arm of the robot, or None
+            focus         the area to show first
+            moves         the motion of the bodies, in at most `max_keyframes` keyframes and one per state
+            ends          the keyframe in which each state is reached
+            milliseconds  the duration of each step
+            tries         what each try moved
         """
 
 
@@ -103,8 +112,8 @@ def film_plan(env: Environment, result: PlanningResult, goal: AbstractState) -> 
     """Return a film of a planning result.
 
     If the domain is `Filmable`, its own method makes the film. Otherwise the film has one frame per state,
-    and frames that show the motion between two states. If a step failed, a frame shows all its tries, and
-    the film ends with the best one.
+    and frames that show the motion between two states. If a step failed, one frame shows where all its
+    tries ended, and the film ends with the best try: the one that missed the fewest subgoal atoms.
     """
     if isinstance(env, Filmable):
         return env.film(result, goal)
@@ -113,7 +122,7 @@ def film_plan(env: Environment, result: PlanningResult, goal: AbstractState) -> 
     from needful.envs.drawing.tweening import Tween
 
     draws = () if result.failure is None else result.failure.draws
-    started = len(result.states) - 1  # the state in which the failed step started, if one failed
+    started = len(result.states) - 1  # the index of the state in which the failed step started
     result = result.with_missed_step()
     captions = PlanCaptions(result, goal, env.vocabulary.predicates)
     painter = _Painter(env, goal)
@@ -137,7 +146,10 @@ def film_plan(env: Environment, result: PlanningResult, goal: AbstractState) -> 
 
 
 def _trace(env: Environment, result: PlanningResult, step: int) -> list[State]:
-    """Return about `MOTION_FRAMES` states during a step, if the domain has them; the first step is 1."""
+    """Return about `MOTION_FRAMES` states during a step; none if the domain has no `trace`.
+
+    `step` is the number of the step, from 1.
+    """
     if step > len(result.actions):
         return []
     states = list(env.trace(result.states[step - 1], result.actions[step - 1]))[:-1]
@@ -167,7 +179,10 @@ class PlanCaptions:
         return replace(caption, added=self._added[step], unpredicted=self._changes[step])
 
     def tries(self, step: int, state: State, count: int) -> Caption:
-        """Return the caption of a picture with the tries of the step that failed after `step` steps."""
+        """Return the caption of the picture that shows all tries of a failed step.
+
+        `step` is the number of steps before the failed one, and `count` the number of tries.
+        """
         tries = "1 try" if count == 1 else f"{count} tries"
         return make_caption(
             f"{self._titles[step + 1]}: {tries}", self._subgoals[step + 1], state, moving=True
@@ -248,7 +263,10 @@ def add_captions(pictures: Sequence[Image], captions: Sequence[Caption]) -> tupl
 
 
 def _atoms(caption: Caption) -> Sequence[object]:
-    """Return the longer one of the two lists in a caption."""
+    """Return the longer list of a caption: the atoms that the plan relies on, or the unpredicted changes.
+
+    In a caption below a picture, both lists are side by side, so the longer one determines the height.
+    """
     needed = (*caption.missing, *caption.pending, *caption.holds)
     return max(needed, caption.unpredicted, key=len)
 
@@ -322,7 +340,7 @@ class _Painter:
         return record_marks(figure)
 
     def motion(self, tween: Tween, trace: Sequence[State]) -> list[Image]:
-        """Return pictures of the states of a trace; if it is empty, pictures between two states."""
+        """Return pictures of the states in `trace`; if it is empty, pictures interpolated by `tween`."""
         from needful.envs.drawing.tweening import Tween
 
         if trace:
@@ -331,7 +349,7 @@ class _Painter:
         return [self.paint(tween, _eased(number / MOTION_FRAMES)) for number in range(1, MOTION_FRAMES)]
 
     def paint(self, tween: Tween, share: float) -> Image:
-        """Return the picture between two states; `share` is from 0 to 1."""
+        """Return the picture of `tween` at a time from 0 (first state) to 1 (second state)."""
         from PIL import Image
 
         return Image.fromarray(tween.draw(share, self._pixels[0], self._pixels[1], DOTS_PER_INCH))

@@ -20,9 +20,9 @@ def fill_page(
     """Return an HTML page: the shared head and the template of the body, with their placeholders filled in.
 
     The placeholders {{style}}, {{script}} and {{data}} (as JSON) stand for these arguments. Each key of
-    `texts`, which has a title, is a placeholder for its value, which is escaped. {{policy}} stands for a
-    content security policy that allows only this script, this style and images in data URLs; with
-    `connects`, the script may also send requests to the server of the page. Equal arguments give equal
+    `texts` is also a placeholder, for its value as escaped HTML; the key "title" is required. {{policy}}
+    stands for a content security policy that allows only this script, this style and images in data URLs.
+    With `connects`, the script may also send requests to the server of the page. Equal arguments give equal
     pages.
     """
     policy = (
@@ -41,7 +41,7 @@ def fill_page(
 
 
 def join_scripts(*parts: Iterable[str]) -> str:
-    """Return scripts joined to one strict script whose names are not global."""
+    """Join scripts into one strict-mode function that runs at once, so that their names are not global."""
     return "".join(['(() => {\n"use strict";\n', *itertools.chain(*parts), "})();\n"])
 
 

@@ -149,7 +149,8 @@ def atom_lines(caption: Caption, width: float, max_lines: int) -> list[Line]:
         for sign, colour, shown in (*signs, ("✓", palette.GREEN, caption.holds))
         for atom in shown
     ]
-    # Sorting keeps the order of equal elements, so atoms that do not hold come first in both parts.
+    # Bold lines come first. Sorting is stable, so atoms that do not hold come first among bold and normal
+    # lines.
     return wrap_lines(sorted(atoms, key=lambda line: line.weight), width, max_lines)
 
 

@@ -1,4 +1,8 @@
-"""The tries of a failed step, grouped by the reason why they failed, for pages and films."""
+"""The tries of a failed step, grouped by the reason why they failed, for pages and films.
+
+A try is a `Draw`: parameters that were tried for the step, the reason why they failed, and the state in
+which the controller ended, if it ran.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,8 @@ TONES = (palette.ORANGE, palette.PURPLE, palette.GOLD, palette.BLUE, palette.GRE
 # How many tries of a failed step are drawn, and how many letters a reason may have in a picture.
 MAX_DRAWN_TRIES = 20
 MAX_LETTERS = 60
-DOTS_PER_INCH = 100  # of the pictures that are compared
+# The resolution of the pictures before and after a try, which are compared to find what moved.
+DOTS_PER_INCH = 100
 
 
 def group_draws(draws: Sequence[Draw]) -> tuple[list[int], list[str]]:
@@ -55,8 +60,8 @@ def draws_data(
 ) -> dict[str, Any] | None:
     """Return the draws of a failed step as JSON values: bounds, reasons, and a row per draw.
 
-    A row has the number of its reason, then the parameters. Without `bounds`, these are the smallest and
-    the largest values that were drawn.
+    A row has the number of its reason, then the parameters. If `bounds` is None or has another
+    dimension, the bounds in the result are the smallest and the largest values that were drawn.
     """
     if not draws:
         return None
@@ -79,10 +84,10 @@ def _rounded(values: Sequence[float]) -> list[float]:
 def draw_tries(
     env: Environment, axes: Axes, before: State, draws: Sequence[Draw], goal: AbstractState
 ) -> None:
-    """Draw over a picture of the state `before` what each try of the failed step moved, and the reasons.
+    """Draw the tries of a failed step over a picture of `before`, the state in which the step started.
 
-    What moved is outlined in the colour of the reason. Draws with which the controller could not start are
-    only counted.
+    Everything that a try moved is outlined at its new place, in the colour of the try's reason. The picture
+    also lists the reasons, each with its number of tries; these include tries that could not start.
     """
     from matplotlib.figure import Figure
     from matplotlib.patches import PathPatch
@@ -92,7 +97,8 @@ def draw_tries(
     from needful.envs.drawing.tweening import Mark, record_marks
 
     whole = cast("Figure", axes.figure)
-    # Axes with equal scales may be smaller than their place in the figure; the pictures fill the place.
+    # Matplotlib shrinks axes whose x and y have equal scales. The tries are drawn on new axes, which shrink
+    # in the same way, so use the rectangle of `axes` before it was shrunk.
     place = axes.get_position(original=True)
     to_place = BboxTransformTo(TransformedBbox(place, whole.transFigure))
     width, height = whole.get_size_inches() * np.array(place.size)

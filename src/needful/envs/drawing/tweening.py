@@ -45,7 +45,7 @@ class Mark:
 
     @property
     def structure(self) -> Hashable:
-        """Equal for two marks if one can be moved to the other."""
+        """A key that is equal for two marks if one can be interpolated to the other."""
         kind, *rest = self.content
         if kind == "path":
             return kind, len(self.points), None if rest[0] is None else rest[0].tobytes()
@@ -58,12 +58,12 @@ class Mark:
 
     @property
     def identity(self) -> Hashable:
-        """Equal for two marks that look the same at the same place."""
+        """A key that is equal for two marks that look the same and are at the same place."""
         return self.structure, self.style, np.round(self.points, 2).tobytes()
 
 
 class DrawingRecorder(RendererBase):
-    """A matplotlib renderer that records marks; texts have the sizes that they have in the picture."""
+    """A matplotlib renderer that records marks; it measures texts as the renderer Agg does."""
 
     def __init__(self, width: int, height: int, dpi: float) -> None:
         super().__init__()
@@ -126,7 +126,7 @@ def record_marks(figure: Figure) -> tuple[Mark, ...]:
 
 
 def pair_marks(before: Sequence[Mark], after: Sequence[Mark]) -> dict[Mark, Mark]:
-    """Return the marks of a picture that are at another place, or look different, in the next picture."""
+    """Return the marks that change: a map from each mark in `before` to its counterpart in `after`."""
     still = {mark.identity for mark in before} & {mark.identity for mark in after}
     left = [mark for mark in before if mark.identity not in still]
     right = [mark for mark in after if mark.identity not in still]

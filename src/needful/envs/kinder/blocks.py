@@ -71,7 +71,8 @@ def require_free(scene: Scene, pose: Pose) -> None:
 def require_free_motion(scene: Scene, block: Object, waypoints: Waypoints, limits: StepLimits) -> None:
     """Raise `EnvironmentFailure` unless the motion is free and suction holds no object except `block`.
 
-    Offending are all objects that are in the way, unless a wall or a table is in the way too.
+    The `offending` objects of the failure are all objects in the way. If a wall or a table is also in the
+    way, there are none, because removing the objects would not help.
     """
     hit: dict[str, Body] = {}
     for step in steps(scene, waypoints, limits):
@@ -86,7 +87,10 @@ def require_free_motion(scene: Scene, block: Object, waypoints: Waypoints, limit
 
 
 def require_none(hit: Iterable[Body]) -> None:
-    """Raise `EnvironmentFailure` if there are bodies in the way; offending if all of them can be moved."""
+    """Raise `EnvironmentFailure` if there are bodies in the way.
+
+    If all of them are movable, they are the `offending` objects of the failure.
+    """
     bodies = tuple(hit)
     if not bodies:
         return
@@ -97,7 +101,7 @@ def require_none(hit: Iterable[Body]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class UniformSampler:
-    """Draws the parameters of a controller uniformly from its bounds; its initiation test rejects most."""
+    """Draws parameters uniformly from a controller's bounds; the initiation test rejects most draws."""
 
     controller: Controller
 

@@ -1,7 +1,7 @@
 """Shapes of the objects of KinDER's kinematic 2D environments, and which of them collide.
 
-The geometry reports the collisions that KinDER reports, and is much faster. Skills use it to find
-collision-free motions, and `simulate` uses it to predict states. The replay of plans uses KinDER.
+This geometry finds the same collisions as KinDER, but is much faster. Skills use it to find collision-free
+motions, and `simulate` uses it to predict states. Finished plans are replayed in KinDER itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import TypeAlias
 from needful.core.objects import Object
 from needful.core.state import State
 
-# Layers, as KinDER's `ZOrder`: bodies on ALL collide with all layers except NONE, others with their own.
+# The layers of bodies, numbered as in KinDER's `ZOrder`. Two bodies can collide if they are on the same
+# layer, or if one of them is on ALL. A body on NONE never collides.
 FLOOR, SURFACE, ALL, NONE = 1, 2, 100, 101
 # The clearance of motions between blocks. It only makes up for KinDER's rounding to 32 bits. Some blocks
 # stand less than 5e-4 apart, and must still be movable.
@@ -273,7 +274,9 @@ def object_bodies(name: str, values: dict[str, float], obj: Object | None = None
     x, y, theta = values["x"], values["y"], values["theta"]
     if "radius" in values:
         yield Body(name, Disc(x, y, values["radius"]), layer, obj, movable)
-    elif "width1" in values:  # a shelf: the inside is the second rectangle, its ends the rest of the first
+    elif "width1" in values:
+        # A shelf has two rectangles. The second one is the inside. Of the first one, only the parts to the
+        # left and to the right of the inside become bodies.
         left = math.cos(theta) * (values["x1"] - x) + math.sin(theta) * (values["y1"] - y)
         inside, height = values["width1"], values["height"]
         start = left + inside

@@ -46,14 +46,21 @@ INSIDE = Predicate("Inside", (TARGET_BLOCK, REGION), _inside)
 
 
 def _pick(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
-    """Grasp a block; parameters: where on its four sides, from 0 to 4, and the arm's length from 0 to 1."""
+    """Grasp a block at a point of its four sides.
+
+    Parameters: the point, from 0 to 4 (one unit per side), and the length of the arm, from 0 (retracted)
+    to 1.
+    """
     place, reach = parameters
     side = min(int(place), 3)
     return pick(room, state, objects[1], side, place - side, reach)
 
 
 def _put_down(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
-    """Put a block down where the robot can still pass on all sides; parameters: centre and heading."""
+    """Put a block down, so far from other objects that the robot can pass between them.
+
+    Parameters: x and y of the block's centre, and the direction of the robot.
+    """
     _, block = objects
     scene = room.scene(state)
     require_held(scene, block)
@@ -68,7 +75,10 @@ def _put_down(room: Room, state: State, objects: Sequence[Object], parameters: P
 
 
 def _deliver(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
-    """Carry a block to the middle of the region; parameters: heading, and length of the arm from 0 to 1."""
+    """Carry a block to the middle of the region.
+
+    Parameters: the direction of the robot, and how far it extends its arm, from 0 (not) to 1 (fully).
+    """
     _, block, region = objects
     theta, reach = parameters
     scene = room.scene(state)
@@ -107,7 +117,10 @@ class ClutteredRetrieval2D(KinderEnvironment):
         return frozenset((INSIDE(block, region),))
 
     def oracle_model(self) -> PlanningModel:
-        """Return three operators; which blocks are in the way, the planner learns from failures."""
+        """Return a model with three operators.
+
+        They do not describe which blocks are in the way; the planner learns this from failed actions.
+        """
         pick_up, put_down, deliver = self.vocabulary.controllers
         block, region = Variable("?block", TARGET_BLOCK), Variable("?region", REGION)
         operators = (

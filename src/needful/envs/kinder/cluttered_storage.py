@@ -1,8 +1,9 @@
 """ClutteredStorage2D: put all blocks into a shelf, in which some of them lie already.
 
-The robot pushes a block into the shelf until it touches something. So blocks that the robot puts there lie
-one behind the other without gaps. It puts no block in front of one that has free space behind it: blocks
-that lie in the front of the shelf at the start must first be picked up and pushed to the back.
+The robot pushes a block into the shelf until the block touches something. So the blocks that it stores lie
+one behind the other without gaps. The robot stores no block in front of another one that has free space
+behind it. Therefore, blocks that lie in the front of the shelf at the start must first be picked up and
+pushed to the back.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from needful.envs.kinder.motion import Waypoint, Waypoints
 from needful.errors import EnvironmentFailure
 
 UP = math.pi / 2
-# How far before the shelf a block is when the arm begins to push it in.
+# The distance between a block and the shelf when the arm begins to push the block in.
 GAP = 0.02
 
 SHELF = Type(
@@ -73,7 +74,8 @@ STORED = Predicate("Stored", (TARGET_BLOCK, SHELF), _stored)
 def _pick(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
     """Grasp a block at one of its two long sides.
 
-    Parameters: where on these sides, from 0 to 2, and the length of the arm from 0 to 1.
+    Parameters: the point, from 0 to 2 (one unit per side), and the length of the arm, from 0 (retracted)
+    to 1.
     """
     place, reach = parameters
     side = min(int(place), 1)
@@ -81,7 +83,7 @@ def _pick(room: Room, state: State, objects: Sequence[Object], parameters: Param
 
 
 def _store(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
-    """Push a block into the shelf; the parameter is where, from -1 (left end) to 1 (right end)."""
+    """Push a block into the shelf; the parameter is its place, from -1 (left end) to 1 (right end)."""
     _, block, shelf = objects
     scene = room.scene(state)
     require_held(scene, block)
@@ -105,10 +107,10 @@ def _store(room: Room, state: State, objects: Sequence[Object], parameters: Para
 
 
 def _push(scene: Scene, block: Object, inside: Box) -> Pose:
-    """Return the pose with the longest arm before the block touches something.
+    """Extend the arm until the held block touches something, and return the pose just before that.
 
-    Raises `EnvironmentFailure` if the block is not in the shelf then, or if there is space behind the
-    blocks that it touches: these must be pushed back first.
+    Raises `EnvironmentFailure` if the block is then not inside the shelf, or if a block that it touches has
+    free space behind it: that block must be pushed back first.
     """
     pose, step = scene.pose, scene.robot.gripper_width / 4
     hit: tuple[Body, ...] = ()
@@ -155,7 +157,10 @@ class ClutteredStorage2D(KinderEnvironment):
         return frozenset(STORED(block, shelf) for block in state.of_type(TARGET_BLOCK))
 
     def oracle_model(self) -> PlanningModel:
-        """Return two operators; which blocks are in the way, the planner learns from failures."""
+        """Return a model with two operators.
+
+        They do not describe which blocks are in the way; the planner learns this from failed actions.
+        """
         pick_up, store = self.vocabulary.controllers
         block, shelf = Variable("?block", TARGET_BLOCK), Variable("?shelf", SHELF)
         operators = (

@@ -50,8 +50,8 @@ def pick(room: Room, state: State, block: Object, side: int, place: float, reach
 
 
 def _grasp(box: Box, side: int, place: float, arm: float, distance: float) -> Pose:
-    """Return the pose at a distance from a point on a side of a rectangle, with the arm towards it."""
-    turn = (1 - side) * math.pi / 2  # the direction to the inside, relative to the rectangle
+    """Return the pose at a distance from a point on a side of a rectangle; the arm points to this point."""
+    turn = (1 - side) * math.pi / 2  # from this side to the centre, relative to the rectangle
     length, depth = (
         (box.half_width, box.half_height) if side % 2 == 0 else (box.half_height, box.half_width)
     )
@@ -88,9 +88,10 @@ def carried_box(scene: Scene, block: Object, pose: Pose) -> Box:
 
 
 def drive(room: Room, scene: Scene, goal: Pose) -> Waypoints:
-    """Return a motion to a free pose; an empty hand drives with the arm retracted.
+    """Return a motion to `goal`, a pose without collisions.
 
-    Raises `EnvironmentFailure` if there is none. Offending are objects without which there would be one.
+    If the hand is empty, the arm is first retracted to its length in `goal`. Raises `EnvironmentFailure` if
+    there is no path. Without the `offending` objects of this failure, there would be a path.
     """
     start: Waypoints = ()
     if not scene.vacuum and scene.pose.arm > goal.arm:
@@ -104,6 +105,7 @@ def drive(room: Room, scene: Scene, goal: Pose) -> Waypoints:
     return (*start, *(Waypoint(pose, scene.vacuum) for pose in path))
 
 
-@lru_cache(maxsize=32)  # a skill is planned several times in the same state, also to check the plan
+# Cached, because skills are planned repeatedly in a state: with other parameters, or to check a plan.
+@lru_cache(maxsize=32)
 def _lattice(room: Room, scene: Scene) -> PoseLattice:
     return PoseLattice(scene, room.limits, room.bounds)

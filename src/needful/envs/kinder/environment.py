@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 TRAINING_SEED = 1_000_000
-# If a low-level action leaves the robot further than this from where it was sent, it was refused.
+# If the robot is further than this from its target after a low-level action, KinDER refused the action
+# because of a collision.
 REACHED = 1e-3
 
 ROBOT = Type(
@@ -93,9 +94,9 @@ class Skill:
 
 
 class SkillMotion:
-    """Plans the motions of a skill in a room; as an initiation test, returns whether there is a motion.
+    """Plans the motions of a skill in a room, and is the initiation test of its controller.
 
-    The last result is stored, because a motion is planned to test a skill and again to execute it.
+    The last result is stored, because a motion is needed twice: to test a skill, and to execute it.
     """
 
     def __init__(self, skill: Skill, room: Room) -> None:
@@ -117,13 +118,16 @@ class SkillMotion:
         return last[3]
 
     def __call__(self, state: State, objects: Sequence[Object], parameters: Parameters) -> bool:
-        """Return whether there is a motion, or objects are in its way."""
+        """Return whether the controller can start: there is a motion, or only movable objects prevent it.
+
+        In the second case, the controller fails, and the planner learns which objects to remove first.
+        """
         return self.rejection_reason(state, objects, parameters) is None
 
     def rejection_reason(
         self, state: State, objects: Sequence[Object], parameters: Parameters
     ) -> str | None:
-        """Return why there is no motion; None if there is one, or if objects are in its way."""
+        """Return why the controller cannot start, or None if it can; see `__call__`."""
         try:
             self.plan(state, objects, parameters)
         except EnvironmentFailure as failure:
@@ -163,7 +167,7 @@ class KinderEnvironment(Environment):
     types: ClassVar[tuple[Type, ...]]
     predicates: ClassVar[tuple[Predicate, ...]]
     skills: ClassVar[tuple[Skill, ...]]
-    # Every low-level action counts. Plans for the largest tasks have several hundred of them.
+    # The horizon counts low-level actions. Plans for the largest tasks have several hundred of them.
     horizon = 10_000
     size_sample_count = 12
 
@@ -185,7 +189,7 @@ class KinderEnvironment(Environment):
 
     @abstractmethod
     def goal(self, state: State) -> AbstractState:
-        """Return the goal of a task, given its initial state: the atoms that mean `terminated`."""
+        """Return the goal of a task with this initial state: the atoms that hold when KinDER terminates."""
 
     def simulate(self, state: State, action: GroundController) -> State:
         """Return the state after a skill, as predicted with the geometry in `bodies`.
@@ -197,7 +201,7 @@ class KinderEnvironment(Environment):
         return self._run(state, action)[0]
 
     def reactions(self, scene: Scene) -> Mapping[Object, dict[str, float]]:
-        """Return the features that change because of the robot's position; by default none."""
+        """Return features that the robot's position changes, such as button colours; by default none."""
         return {}
 
     def task(self, split: Split | str, index: int, seed: int) -> Task:
@@ -224,9 +228,10 @@ class KinderEnvironment(Environment):
         return [step for step, _ in self._low_level(state, action)]
 
     def confirms(self, task: Task, actions: Sequence[GroundController]) -> bool:
-        """Replay the low-level actions of a plan in the Gymnasium environment; return if it terminates.
+        """Replay the low-level actions of a plan in KinDER; return whether KinDER reports `terminated`.
 
-        The replay starts with `reset(seed)`, or in the initial state if the task is not one of KinDER's.
+        The replay starts with `reset(seed=task.seed)`. If the task is not one of KinDER's, it starts in the
+        initial state of the task.
         """
         if isinstance(task, KinderTask):
             environment = self._environment(task.size)
@@ -302,7 +307,7 @@ class KinderEnvironment(Environment):
             pose = goal
 
     def _environment(self, size: int) -> Any:
-        """Return KinDER's Gymnasium environment with a size; every use resets it."""
+        """Return KinDER's Gymnasium environment of a size; it is shared, so reset it before you use it."""
         if size not in self._environments:
             self._environments[size] = type(self).gym_class(**{self.size_argument: size})
         return self._environments[size]
@@ -350,7 +355,7 @@ def _positions(state: State, scene: Scene, moved: Set[Object]) -> Iterator[tuple
     for body in scene.bodies:
         if body.obj is not None and body.obj in moved:
             shape = body.shape
-            if isinstance(shape, Box):  # its position is that of a corner
+            if isinstance(shape, Box):  # in KinDER, the position of a rectangle is that of a corner
                 x, y = next(shape.corners())
                 yield body.obj, {"x": x, "y": y, "theta": math.atan2(shape.sin, shape.cos)}
             else:

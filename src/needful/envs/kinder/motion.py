@@ -16,7 +16,7 @@ import numpy as np
 
 from needful.envs.kinder.bodies import ALL, Body, Disc, Pose, Scene, Shape, may_collide
 
-# The clearance that planned motions keep; the simulator itself rounds positions to about 1e-7.
+# The clearance of planned motions. It is much larger than KinDER's rounding errors, which are about 1e-7.
 CLEARANCE = 1e-3
 # The distance between neighbouring points of the grid on which paths around obstacles are searched.
 GRID = 0.02
@@ -103,7 +103,7 @@ def rollout(
 def first_collision(
     scene: Scene, waypoints: Waypoints, limits: StepLimits, margin: float = CLEARANCE
 ) -> Body | None:
-    """Return a body that the robot or a body that it holds would hit first; None if the way is free."""
+    """Return the first body that the robot, with what it holds, would hit; None if the way is free."""
     for _, hit in rollout(scene, waypoints, limits, margin):
         if hit:
             return hit[0]
@@ -113,7 +113,7 @@ def first_collision(
 def find_path(
     scene: Scene, goal: Pose, limits: StepLimits, bounds: tuple[float, float, float, float]
 ) -> Waypoints | None:
-    """Return a collision-free motion with retracted arm and empty hand; None if none is found.
+    """Return a collision-free motion to `goal` with retracted arm and empty hand; None if none is found.
 
     The straight way is tried first, then paths on a grid within `bounds` (low x, low y, high x, high y). On
     such a path, the robot first turns to a direction, and keeps it until it is at its goal.

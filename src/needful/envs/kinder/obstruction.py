@@ -39,7 +39,8 @@ from needful.errors import EnvironmentFailure
 DOWN = -math.pi / 2
 # Blocks are released this far above the table, and pass this far above other blocks.
 GAP = 0.003
-# How far below its lower corners the surface of KinDER's goal test may be.
+# As in KinDER's goal test, a block is on a surface if its two lower corners, moved down by this distance,
+# lie in the rectangle of the surface.
 ON_TOLERANCE = 0.025
 
 SURFACE = Type("target_surface", RECTANGLE.features)
@@ -85,9 +86,9 @@ def _place(room: Room, state: State, objects: Sequence[Object], parameters: Para
 
 
 def _place_on(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
-    """Put a block onto the target surface; the parameter is where, from -1 (left end) to 1.
+    """Put a block onto the target surface; the parameter is its place, from -1 (left end) to 1.
 
-    The block keeps a small distance to the ends, so that rounding to 32 bits cannot undo the goal.
+    The block keeps a small distance from the ends, so that rounding to 32 bits cannot make the goal false.
     """
     _, block, surface = objects
     scene = room.scene(state)
@@ -113,7 +114,7 @@ def _height(shape: object) -> float:
 
 
 def _over(scene: Scene, x: float, top: float) -> Pose:
-    """Return the pose at which a block whose upper side is at height `top` sticks to the gripper."""
+    """Return the pose at x in which the gripper holds a block whose upper side is at height `top`."""
     robot = scene.robot
     return Pose(x, top + robot.arm_length + 1.5 * robot.gripper_width, DOWN, robot.arm_length)
 
@@ -123,7 +124,7 @@ def _lifted(pose: Pose, height: float) -> Pose:
 
 
 def _above(scene: Scene, x: float) -> Waypoints:
-    """Return the motion to a pose above x, over all blocks, with the arm down."""
+    """Return the motion to a pose at x, higher than all blocks, with the arm pointing down."""
     held = scene.held()
     blocks = [body for body in scene.bodies if body.movable]
     tallest = max(body.shape.y + _height(body.shape) for body in blocks)
@@ -157,7 +158,10 @@ class Obstruction2D(KinderEnvironment):
         return frozenset((ON(block, surface),))
 
     def oracle_model(self) -> PlanningModel:
-        """Return three operators; which blocks are in the way, the planner learns from failures."""
+        """Return a model with three operators.
+
+        They do not describe which blocks are in the way; the planner learns this from failed actions.
+        """
         pick, place, place_on = self.vocabulary.controllers
         block, surface = Variable("?block", TARGET_BLOCK), Variable("?surface", SURFACE)
         operators = (

@@ -1,8 +1,8 @@
 """Paths of the robot with whatever it holds, on a lattice of positions and directions.
 
 Neighbouring poses of the lattice are one low-level action apart, and the simulator tests collisions after
-each low-level action only. So a path is free in the simulator if all its poses are free. The lattice begins
-at the pose of the robot; one more action leads from a pose next to the goal to the goal itself.
+each low-level action only. So a path is free in the simulator if all its poses are free. The robot's pose
+is on the lattice. The goal need not be: one more action leads to it from a neighbouring pose.
 
 If there is no path, `path_obstacles` finds objects without which there would be one.
 """
@@ -27,15 +27,17 @@ Direction: TypeAlias = tuple[float | np.ndarray, float | np.ndarray]
 
 @dataclass(slots=True)
 class PoseLattice:
-    """The free poses around the robot, with the arm and the held objects as they are.
+    """The poses that the robot can drive to, with the same arm length and the same held objects.
 
     Attributes:
         scene: the shapes of the state.
-        limits: the spacing of the lattice.
-        xs, ys, thetas: the coordinates of the lattice. The robot is at `source`.
-        blocked: how many bodies the robot touches at each pose (direction, x, y).
-        blocked_by: the poses at which it touches each movable object.
-        distances: the number of low-level actions to each pose, by the objects that were ignored.
+        limits: the largest low-level actions, which are the spacing of the lattice.
+        bounds: low x, low y, high x and high y of the lattice.
+        xs, ys, thetas: the coordinates of the lattice.
+        source: the indices (direction, x, y) of the robot's current pose.
+        blocked: for each pose, the number of bodies that the robot touches there.
+        blocked_by: for each movable object, a mask of the poses at which the robot touches it.
+        distances: a cache. For each set of ignored objects, the number of low-level actions to each pose.
     """
 
     scene: Scene
@@ -136,9 +138,9 @@ class PoseLattice:
         )
 
     def path_obstacles(self, goal: Pose) -> tuple[Object, ...]:
-        """Return objects without which there would be a path; an empty tuple if there is none even so.
+        """Return objects without which there would be a path to the goal; a single object if possible.
 
-        If possible, it is one object.
+        Returns an empty tuple if there is no path even without all movable objects.
         """
         for obj in sorted(self.blocked_by):
             if self.path(goal, frozenset((obj,))) is not None:
@@ -151,7 +153,7 @@ class PoseLattice:
 
 
 def _coordinates(start: float, low: float, high: float, spacing: float) -> tuple[np.ndarray, int]:
-    """Return coordinates in [low, high] of which one is `start`, and its index."""
+    """Return evenly spaced coordinates in [low, high] that include `start`, and the index of `start`."""
     before, after = math.floor((start - low) / spacing), math.floor((high - start) / spacing)
     return start + np.arange(-before, after + 1) * spacing, before
 
@@ -163,7 +165,7 @@ def _radius(shape: Shape) -> float:
 def _box_near_disc(
     x: np.ndarray, y: np.ndarray, direction: Direction, box: Box, radius: float
 ) -> np.ndarray:
-    """Return where a rectangle and a disc overlap; (x, y) is the way between their centres."""
+    """Return a mask of where a rectangle and a disc overlap; (x, y) are the offsets of their centres."""
     cos, sin = direction
     along = np.maximum(0.0, np.abs(x * cos + y * sin) - box.half_width)
     across = np.maximum(0.0, np.abs(y * cos - x * sin) - box.half_height)
@@ -171,7 +173,7 @@ def _box_near_disc(
 
 
 def _box_near_box(x: np.ndarray, y: np.ndarray, direction: Direction, one: Box, other: Box) -> np.ndarray:
-    """Return where two rectangles overlap (separating axis theorem)."""
+    """Return a mask of where two rectangles overlap (separating axis theorem); see `_box_near_disc`."""
     cos, sin = direction
     parallel = np.abs(cos * other.cos + sin * other.sin)
     across = np.abs(cos * other.sin - sin * other.cos)

@@ -24,12 +24,14 @@ TABLE_EDGE = StickButton2DEnvConfig().table_pose.y
 PRESSED_COLOUR = StickButton2DEnvConfig().button_pressed_rgb
 # A button counts as touched by a planned motion if the shapes overlap by this much.
 TOUCH = 0.01
-# Where the base may stand to touch a button: at these distances from its centre, in these directions.
+# To touch a button, the base may stand at one of these distances from the button's centre, in one of this
+# number of directions.
 DISTANCES = (0.12, 0.06, 0.0)
 DIRECTIONS = 12
-# How many of these places are tried with a path around the stick, if there is no straight way.
+# If no straight way to these places is free, paths around obstacles are searched to this many of them.
 MAX_DETOURS = 3
-# The gap between the gripper and the stick when it grasps; suction reaches from 0.5 to 1.5 gripper widths.
+# The gap between the gripper and the stick in a grasp, in gripper widths. Suction works at gaps from 0.5 to
+# 1.5 gripper widths.
 GRASP_GAP = 0.9
 # The number of points along the stick that are tried for pressing, and of directions to turn it to.
 STICK_POINTS, TURNS = 26, 16

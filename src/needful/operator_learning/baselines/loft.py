@@ -36,7 +36,8 @@ from needful.operator_learning.learned_operators import (
     evaluate_by_backchaining,
 )
 
-# A transition with more groundings than this counts as matching any preconditions.
+# The maximum number of groundings that are enumerated for a negative example. An example with more
+# groundings counts as a false positive, whatever the preconditions.
 MAX_GROUNDINGS = 10_000
 
 # The weights of the cost function, times 100, so that costs are integers.
@@ -123,19 +124,24 @@ def split_by_preconditions(
 class LabelledExamples:
     """Positive and negative examples in the search for preconditions, stored as bit masks for each atom.
 
-    The cost of a set of atoms is computed from the unions of its atoms' masks. To remove an atom,
-    `with_one_atom_removed` needs the union of all other atoms' masks. For speed, it joins two unions that
-    it already has: that of the earlier atoms and that of the later atoms.
+    A positive example has one known grounding, and thus one set of atoms that hold before it. A negative
+    example has many groundings, each with its own set of atoms that hold. Preconditions hold before a
+    negative example if at least one of its sets contains all of them. Sets that are contained in another
+    set of the example are superfluous, so only the maximal sets are stored.
+
+    These sets are the rows of a table with one column per atom. In a mask of rows, each row has one bit.
+    The bits of a negative example's rows are adjacent. The next bit is its separator bit, which stands for
+    no row; `_cost` uses it to count the examples before which the preconditions hold.
 
     Attributes:
         variables: for each atom the mask of the variables it mentions.
         positives: the number of positive examples.
         failed_positives: for each atom the mask of the positive examples before which it does not hold.
-        rows: a mask. For each negative example, it has a block of bits 1, then one bit 0. Each bit 1 is
-            called a row. It stands for one maximal set of atoms that hold together before the example.
-        separator_bits: the mask of the bits that follow the rows of each negative example.
+        rows: the mask of all rows.
+        separator_bits: the mask of the separator bits, one per negative example.
         failed_rows: for each atom the mask of the rows whose set does not contain it.
-        always_matched: the number of negative examples that count as matching any preconditions.
+        always_matched: the number of negative examples with more than `MAX_GROUNDINGS` groundings. They
+            have no rows, and always count as false positives.
     """
 
     variables: tuple[int, ...]
@@ -157,8 +163,8 @@ class LabelledExamples:
         """Convert examples to bit masks for each atom.
 
         A positive example is given by the set of atoms that hold before it. A negative example is given by
-        the result of `AtomSetEnumerator.maximal_atom_sets`: a list of sets, or None, which counts as
-        matching any preconditions.
+        the result of `AtomSetEnumerator.maximal_atom_sets`: a list of sets, or None if the example has too
+        many groundings.
         """
         failed_positives, failed_rows = [0] * len(variables), [0] * len(variables)
         for index, held in enumerate(positives):
@@ -200,9 +206,9 @@ class LabelledExamples:
         true_positives = self.positives - failed_positives.bit_count()
         if not true_positives:
             return math.inf
-        # A negative example is matched if the set of one of its rows contains all preconditions. The bits
-        # of such rows are `rows & ~failed_rows`. Adding `rows` to them produces a carry, which sets the
-        # separator bit of each matched example and no other separator bit.
+        # A negative example is matched if the set of one of its rows contains all preconditions. The mask
+        # of such rows is `rows & ~failed_rows`. In `rows`, the bits of an example are a block of ones. If
+        # at least one row of the block is in the mask, the sum of both carries into the separator bit.
         matched = ((self.rows & ~failed_rows) + self.rows) & self.separator_bits
         false_positives = self.always_matched + matched.bit_count()
         return (
@@ -213,7 +219,11 @@ class LabelledExamples:
         )
 
     def with_one_atom_removed(self, atoms: int) -> Iterator[tuple[int, float]]:
-        """Yield each set that results from removing one of the atoms, with its cost."""
+        """Yield each set that results from removing one of the atoms, with its cost.
+
+        The cost is computed from the unions of the remaining atoms' masks. For speed, each union is joined
+        from two known ones: that of the atoms before the removed atom, and that of the atoms after it.
+        """
         members = list(bits(atoms))
         later = [(0, 0, 0)]
         for atom in reversed(members):
@@ -277,7 +287,8 @@ class AtomSetEnumerator:
     def maximal_atom_sets(self, transition: EncodedTransition) -> tuple[int, ...] | None:
         """Return the maximal sets of atoms that hold together, as masks, or None.
 
-        None means that there are more than `MAX_GROUNDINGS` groundings.
+        None means that there are more than `MAX_GROUNDINGS` groundings. The result is empty if there is no
+        grounding.
         """
         table, parameters = transition.table, self._operator.parameters
         domains = [list(bits(table.of_type(variable.type))) for variable in parameters]

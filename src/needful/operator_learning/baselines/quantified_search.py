@@ -243,9 +243,9 @@ def _ground(atoms: Sequence[AtomKey], table: AtomTable, objects: Sequence[int]) 
 def _groundings(operator: Operator, transition: EncodedTransition) -> Iterator[tuple[int, ...]]:
     """Yield the groundings whose controller arguments are the action's objects, sorted by object names.
 
-    As in the authors' code, several parameters may be bound to the same object. If this were forbidden, an
-    operator with many parameters would make no predictions: only its first `MAX_GROUNDINGS` groundings are
-    tested, and none of them would be applicable.
+    As in the authors' code, several parameters may be bound to the same object. If this were forbidden,
+    often none of the first `MAX_GROUNDINGS` groundings of an operator with many parameters would be
+    applicable. The operator would then make no predictions, and hill climbing would never delete it.
     """
     domains = [list(bits(transition.table.of_type(variable.type))) for variable in operator.parameters]
     for variable, number in zip(operator.controller_arguments, transition.arguments, strict=True):

@@ -38,14 +38,17 @@ QueueEntry: TypeAlias = tuple[int, int, int, int]
 
 
 class _CachedEstimate(NamedTuple):
-    """The heuristic estimate of a state.
+    """The heuristic estimate of a state, stored so that bounds for its successors are cheap to compute.
+
+    A landmark is a set of operators; each plan uses at least one of them. After a step, the landmarks that
+    do not contain its operator remain landmarks. Their total cost is a lower bound for the successor.
 
     Attributes:
         value: a lower bound on the cost to reach the goal; None if the goal is unreachable.
-        landmark_cost: the cost of all landmarks. A landmark is a set of operators; each plan uses at least
-            one.
-        in_landmark: the operators that are in a landmark of cost 1 and in no other, as a bit mask.
-        savings: the cost of the landmarks of each other operator.
+        landmark_cost: the cost of all landmarks together.
+        in_landmark: if each landmark costs 1, the operators that are in a landmark, as a bit mask; else 0.
+        savings: if landmarks have other costs, for each operator the total cost of the landmarks that
+            contain it; else empty.
     """
 
     value: int | None

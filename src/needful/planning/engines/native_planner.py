@@ -82,7 +82,7 @@ def supports_portfolio(portfolio: Portfolio) -> bool:
 
 
 def _clock_option(budget: Budget) -> dict[str, bool]:
-    """Return the option of the engine that makes it measure CPU time, if the clock of the budget does."""
+    """Return the argument that makes the engine measure CPU time if the budget does, else no argument."""
     return {"cpu_time": True} if budget.clock is time.thread_time else {}
 
 
@@ -106,8 +106,9 @@ class NativeProblem:
         grounded: the C++ object with the atoms and ground operators.
         portfolio: the searches to run.
         failures: the failures discovered so far in simulation, as pairs: the index of the ground operator
-            that failed, and the index of the object that made it fail. The engine uses them only
-            when a search starts: this can take long, and a search has a deadline.
+            that failed, and the index of the object that made it fail. `with_failure` only stores them.
+            Adding them to the problem can take long, so the engine does it at the start of each search,
+            which has a deadline.
         costs: the costs of the ground operators, where they are not 1.
         tried: the plans that were tried already, as indices of ground operators.
     """

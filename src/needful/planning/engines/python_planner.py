@@ -144,8 +144,9 @@ def deals_with(problem: GroundProblem, obj: int) -> list[bool]:
 
     An operator deals with an object if it changes an atom of the object: it adds or deletes an atom that
     contains the object, also by a quantified delete. An operator with the object among its parameters that
-    changes no atom at all deals with the object too, because what it does is hidden from the predicates. If
-    there are no such operators, all operators with the object among their parameters deal with it.
+    changes no atom at all deals with the object too: it may change something that no predicate describes.
+    If no operator deals with the object by these rules, all operators with the object among their
+    parameters count as dealing with it.
     """
     offending, count = problem.objects[obj], len(problem.atoms)
     of_object = sum(1 << atom for atom, one in enumerate(problem.atoms) if offending in one.objects)

@@ -270,7 +270,7 @@ def run_guarded(
 
 
 def _first_line(leader: subprocess.Popen[bytes], seconds: float) -> bytes | None:
-    """Return the first line that the shell `leader` prints, or None if it prints nothing in time."""
+    """Wait for the line that the shell `leader` prints, the exit status; return None if time runs out."""
     assert leader.stdout is not None
     with selectors.DefaultSelector() as selector:
         selector.register(leader.stdout, selectors.EVENT_READ)

@@ -22,7 +22,7 @@ from needful.planning.pddl.read_symbols import Symbols
 
 FIELDS = (":parameters", ":precondition", ":effect")
 COMPARISONS = ("=", "<", ">", "<=", ">=")
-# What to do about an unsupported precondition.
+# The advice in error messages about unsupported preconditions.
 _CONDITIONS = "Preconditions must be atoms, negated atoms, equalities and inequalities."
 
 

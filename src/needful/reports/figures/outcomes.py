@@ -90,9 +90,10 @@ def draw_data_efficiency(groups: Sequence[RunGroup]) -> Figure | None:
 def learning_curves(groups: Sequence[RunGroup]) -> Curves:
     """Return a curve for each domain and method that ran with several numbers of demonstrations.
 
-    A curve has one group of runs per number of demonstrations, all of the same code. If several groups have
-    the same number of demonstrations, a group with the default planner is preferred, then the group with
-    the most tasks. If several versions of the code have a curve, the one with the most points is shown.
+    A curve has one group of runs per number of demonstrations, all made by the same version of the code. If
+    several groups have the same number of demonstrations, a group with the default planner is preferred,
+    then the group with the most tasks. If several versions of the code have a curve, the curve with the
+    most points is shown.
     """
     best: dict[tuple[str, str, str], dict[int, RunGroup]] = {}
     for group in groups:

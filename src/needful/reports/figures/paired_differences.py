@@ -77,7 +77,10 @@ def compare(group: RunGroup, other: RunGroup) -> Comparison | None:
 
 
 def _are_different(one: RunRecord, other: RunRecord) -> bool:
-    """Return whether two records of one seed are about different tasks; records may lack the digest."""
+    """Return whether two records with the same seed and task number certainly have different tasks.
+
+    If a record has no digest of its task, the tasks count as equal.
+    """
     return bool(one.task_digest and other.task_digest) and one.task_digest != other.task_digest
 
 

@@ -1,4 +1,8 @@
-"""Data of the cards of invented predicates: the sentence, examples of its values, and where it is used."""
+"""The data of the cards that describe invented predicates on the page.
+
+A card has the definition of the predicate as a sentence, examples of the values that it compares with its
+bound, and the operators that use it.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +65,7 @@ def _example(field: Field) -> dict[str, Any]:
 
 
 def _how_used(predicate: Predicate, operator: Operator) -> Iterator[str]:
-    """Yield how an operator uses a predicate, as verbs of the page."""
+    """Yield how an operator uses a predicate, as verbs for the page, such as `needs` and `adds`."""
     parts: Mapping[str, Collection[LiftedAtom | DeletePattern]] = {
         "needs": operator.preconditions - operator.keep_effects,
         "forbids": operator.negative_preconditions,

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from needful.reports.page.svg_recorder import StateRenderer
 
 SUMMARY_KEYS = ("demos", "transitions", "operators", "coverage", "false_claims_validated")
-# The JavaScript files, in the order in which they are joined into one script. Pages with 3D films have two
-# more.
+# The JavaScript files, in the order in which they are joined into one script: those of all pages with a
+# player, those for 3D films, and those of the report page.
 SHARED_SCRIPTS = ("elements.js", "player.js", "failure.js")
 SCRIPTS_3D = ("viewer.js", "scene.js")
 SCRIPTS = (
@@ -103,7 +103,7 @@ def page_data(
 ) -> dict[str, Any]:
     """Return all data that the page about the given runs shows, as JSON values.
 
-    `undrawn` has the reason for each domain whose states cannot be drawn.
+    The entry `undrawn` maps each domain whose states cannot be drawn to the reason.
     """
     if not runs:
         raise InvalidInputError("A report needs at least one run.")
@@ -215,7 +215,7 @@ def _model(run: RecordedRun, model: RecordedModel, atoms: AtomList, notes: list[
 
 
 def _doubts(doubts: Doubts, run: RecordedRun) -> dict[str, Any]:
-    """Return the doubts about a model; those of cross-validation are in the summary of the run."""
+    """Return the doubts about a model, including those of cross-validation, from the run's summary."""
     validated = run.summary.get("doubts")
     kind = DoubtKind.VALIDATION.value
     texts = [

@@ -50,7 +50,8 @@ CAPS = {"projecting": "square", "round": "round"}
 ANCHORS = {"left": ("start", 0.0), "center": ("middle", 0.5), "right": ("end", 1.0)}
 BOLD = 600
 
-# The properties that determine how an artist looks: of all artists, and of texts and rectangles.
+# The matplotlib properties that determine how an artist looks: those of all artists (LOOK), and those of
+# texts and of rectangles.
 LOOK = "alpha clip_on sketch_params visible"
 TEXT_LOOK = "text position color rotation ha va fontproperties bbox_patch"
 RECTANGLE_LOOK = "xy width height angle facecolor edgecolor hatch linewidth linestyle joinstyle capstyle"
@@ -171,9 +172,10 @@ class RecordingRenderer(RendererBase):
     def record(self, axes: Axes) -> Frame:
         """Draw the axes and return the numbers of all marks on them.
 
-        An artist that looked the same in an earlier picture is not drawn again; its marks are used. This is
-        known for texts and rectangles, and for artists with a group id, such as legends: artists with the
-        same group id must look the same in all pictures with the same position and limits of the axes.
+        To save time, an artist that looks like one in an earlier picture is not drawn again; the earlier
+        marks are used. Artists with a group id (`gid`), such as legends, are compared by this id, so they
+        must look the same in all pictures with the same position and limits of the axes. Texts and
+        rectangles are compared by their properties. All other artists are drawn again.
         """
         axes.apply_aspect()
         setting = (axes.bbox.bounds, axes.viewLim.bounds)
@@ -188,7 +190,7 @@ class RecordingRenderer(RendererBase):
         return tuple(self.frame)
 
     def _draw_once(self, look: Hashable, draw: Callable[[RendererBase], None], _: RendererBase) -> None:
-        """Draw an artist, or repeat the marks of an artist that looked the same."""
+        """Draw an artist, or reuse the marks of an earlier artist with the same `look`."""
         known = self._known_artists.get(look)
         if known is None:
             start = len(self.frame)
@@ -314,7 +316,7 @@ class RecordingRenderer(RendererBase):
 
 
 def _appearance(artist: Artist, axes: Axes) -> Hashable:
-    """Return a value that is equal for artists with the same marks; None if this is not known."""
+    """Return a key that is equal for artists that look the same; None for artists without such a key."""
     names = LOOKS.get(type(artist))
     transform = artist.get_data_transform() if isinstance(artist, Rectangle) else artist.get_transform()
     if names is None or transform is not axes.transData or artist.get_path_effects():

@@ -33,10 +33,10 @@ class FilmLimits:
 
     Attributes:
         pictures: the number of pictures that all films together may have.
-        films: the number of films that are made even if they need more pictures; then some states are left
-            out.
+        films: the number of films that are made in any case. If they have more than `pictures` states,
+            some states are left out.
         films_3d: the number of films of a domain with 3D films; each takes about a second.
-        keyframes: the number of moments between which a 3D film is interpolated, besides the states.
+        keyframes: the maximum number of keyframes of a 3D film, not counting the states of the plan.
     """
 
     pictures: int = 1_000
@@ -135,7 +135,10 @@ def _record(record: RunRecord) -> dict[str, Any]:
 
 
 def plan_data(plan: RecordedPlan, atoms: AtomList, bounds: Mapping[str, Bounds]) -> dict[str, Any]:
-    """Return the data of a plan. If its last step failed in a try that ran, this try is its last state."""
+    """Return the data of a plan as JSON values.
+
+    If a step failed and its controller ran, the last entry of `holding` is for the best try of this step.
+    """
     end = plan.end
     landed = end is not None and end.best_draw is not None
     return {
@@ -164,7 +167,7 @@ def plan_data(plan: RecordedPlan, atoms: AtomList, bounds: Mapping[str, Bounds])
 def film_data(plan: RecordedPlan, renderer: StateRenderer, films: FilmSelection) -> dict[str, Any]:
     """Return pictures of some states of a plan, and the indices of these states; or the data of a 3D film.
 
-    If the last step failed, the last picture shows its best try, and `tries` has what each try moved.
+    If a step failed, the last picture shows its best try, and the entry `tries` has what each try moved.
     """
     if isinstance(renderer.environment, Filmable):
         draws = () if plan.end is None else plan.end.draws

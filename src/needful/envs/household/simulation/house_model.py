@@ -90,7 +90,7 @@ class HouseModel:
 
     @cached_property
     def singletons(self) -> tuple[tuple[Object], ...]:
-        """For each object in `objects`, the tuple that contains only this object."""
+        """For each object in `objects`, the 1-tuple of this object: the arguments of a unary predicate."""
         return tuple((obj,) for obj in self.objects)
 
     @cached_property

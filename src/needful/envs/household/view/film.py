@@ -54,8 +54,8 @@ def plan_keyframes(
 ) -> tuple[Keyframe, ...]:
     """Return about `max_count` evenly spaced moments of a plan, including the end of each step.
 
-    `states` has the initial state and the state after each action. If the last action is not known, there
-    is one more state, and no moments before it.
+    `states` has the initial state and the state after each action. It may have one more state, whose action
+    is unknown; then there are no moments between the last two states.
     """
     if not states:
         raise InvalidInputError("There is nothing to show: planning ended before the first step.")

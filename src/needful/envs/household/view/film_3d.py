@@ -102,17 +102,18 @@ def movements(model: HouseModel, states: Sequence[State]) -> Iterator[list[list[
         apply_snapshot(model, data, as_snapshot(model, state))
         mujoco.mj_kinematics(model.query_model, data)
         positions, quaternions = data.xpos.round(LENGTH_DIGITS), data.xquat.round(QUATERNION_DIGITS)
-        now = np.hstack((positions, quaternions)) + 0.0  # no negative zeros
+        now = np.hstack((positions, quaternions)) + 0.0  # adding 0.0 turns -0.0 into 0.0
         moved = np.flatnonzero((now != before).any(axis=1))
         yield [[int(body), *map(_compact, now[body].tolist())] for body in moved]
         before = now
 
 
 def moved_by_tries(model: HouseModel, before: State, draws: Sequence[Draw]) -> list[list[Any]]:
-    """Return what each try of the failed step moved: its group, the bodies with their poses, its number.
+    """Return what each try of the failed step moved, as a list per try.
 
-    `before` is the state in which the step starts. Draws with which the controller did not run are left
-    out, and there are at most `MAX_DRAWN_TRIES` tries.
+    The list has the number of the try's group (see `group_draws`), the bodies that moved with their new
+    poses, and the number of the try. `before` is the state in which the step starts. Tries in which the
+    controller did not run are left out, and at most `MAX_DRAWN_TRIES` tries are returned.
     """
     groups, _ = group_draws(draws)
     landed = [
