@@ -59,7 +59,8 @@ demo-house: $(CORE)
 kinder: $(CORE)
 	$(INSTALL) -e '.[kinder]'
 	$(KINDER)
-	@echo "Now try: $(BIN)/needful run kinder/StickButton2D-b5 --demos 20 --tasks 50 --seed 1000"
+	@echo "Now try: $(BIN)/needful run kinder/StickButton2D-b5 --demos 20 --tasks 10 --seed 1000 --out runs/buttons"
+	@echo "Then open runs/buttons/report.html (operators, and a film of every task) in a browser."
 
 lint: setup
 	$(BIN)/ruff check src tests benchmarks docs examples

@@ -31,7 +31,7 @@ if not ENGINE_BUILT:
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 # Lines that are printed every 10 seconds, and so only on a slow machine.
 PROGRESS_LINE = re.compile(
-    r"^(?:[A-Z][^:\n]*:(?: \d+ of \d+,)? \d+ s|\d+ of \d+ jobs done[^.\n]*)\n", re.MULTILINE
+    r"^(?:[A-Z][^:\n]*:(?: \d+ of \d+,)? \d+ s|\d+ of \d+ jobs? done[^.\n]*)\n", re.MULTILINE
 )
 
 

@@ -42,6 +42,12 @@ def test_unknown_name_lists_the_known_names():
         == "Unknown learner 'loftt'. Did you mean 'loft'? Known: ci, ci-qe, loft, loft-replay, necessary."
     )
     assert str(UnknownNameError("learner", "x", [])) == "Unknown learner 'x'. Known: none."
+    many = [f"domain{number}" for number in range(100)]
+    assert (
+        str(UnknownNameError("domain", "domain7x", many))
+        == "Unknown domain 'domain7x'. Did you mean 'domain7'?"
+    )
+    assert str(UnknownNameError("domain", "zzz", many)).endswith("domain98, domain99.")
 
 
 def test_every_error_is_a_needful_error():

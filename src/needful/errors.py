@@ -30,6 +30,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from needful.core.objects import Object
 
+# The largest number of known names that are listed beside a suggestion.
+MAX_LISTED = 20
+
 
 class NeedfulError(Exception):
     """The base class of all errors that `needful` raises on purpose."""
@@ -40,7 +43,10 @@ class InvalidInputError(NeedfulError, ValueError):
 
 
 class UnknownNameError(InvalidInputError):
-    """A name is not among the known names; the message lists the known names and suggests the nearest."""
+    """A name is not among the known names; the message suggests the nearest and lists the known names.
+
+    A list of more than `MAX_LISTED` names is left out if there is a suggestion.
+    """
 
     def __init__(self, kind: str, name: str, known: Iterable[str], remedy: str = "") -> None:
         self.kind = kind
@@ -48,8 +54,9 @@ class UnknownNameError(InvalidInputError):
         self.known = tuple(sorted(known))
         self.nearest = nearest_name(name, self.known)
         hint = f" Did you mean {self.nearest!r}?" if self.nearest else ""
-        listed = ", ".join(self.known) if self.known else "none"
-        super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {listed}. {remedy}".rstrip())
+        if not hint or len(self.known) <= MAX_LISTED:
+            hint += f" Known: {', '.join(self.known) if self.known else 'none'}."
+        super().__init__(f"Unknown {kind} {name!r}.{hint} {remedy}".rstrip())
 
 
 class NotProvidedError(InvalidInputError):

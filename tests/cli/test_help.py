@@ -39,6 +39,11 @@ def test_each_verb_has_an_example_and_a_usage_line(verb: str) -> None:
     assert f"Usage: needful {verb} " in succeed(verb, "--help").out
 
 
+@pytest.mark.parametrize("verb", VERBS)
+def test_no_word_of_the_help_is_cut_off(verb: str) -> None:
+    assert "…" not in succeed(verb, "--help").out
+
+
 def test_examples_work_in_sequence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for verb in CHAIN:

@@ -107,7 +107,10 @@ def test_folders_that_are_not_runs(tmp_path: Path, screws: Path) -> None:
 def test_custom_domain_is_drawn_with_environment_option(tmp_path: Path) -> None:
     run = run_lamps(tmp_path / "run", LampNames())
     result = needful("report", run, "--out", tmp_path / "plain.html")
-    remedy = "The package has no domain 'lamps'. If it is yours, add --environment MODULE:CLASS."
+    remedy = (
+        "The package has no domain 'lamps'. "
+        "If it is yours, add --environment MODULE:CLASS to `needful report`."
+    )
     assert (result.code, result.err) == (0, f"warning: the page has no pictures of lamps. {remedy}\n")
     plain = data_of(tmp_path / "plain.html")
     assert plain["scenes"] == {}

@@ -61,7 +61,7 @@ def test_a_job_that_is_repeated_has_not_failed_yet() -> None:
     table.on_job_start(JOBS[0])
     table.on_job_start(JOBS[0])  # it died and began anew
     table.on_job_end(lasting(JOBS[0], 1.0))
-    assert table.line() == "1 of 1 jobs done"
+    assert table.line() == "1 of 1 job done"
 
 
 @pytest.mark.parametrize(

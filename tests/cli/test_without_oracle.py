@@ -51,7 +51,7 @@ def test_recorded_demonstrations_replace_collected_ones(recorded: Path, finished
 def test_learned_models_are_evaluated_planned_with_and_reported(finished: Path, tmp_path: Path) -> None:
     assert succeed("eval", finished, RECORDED, "--tasks", 3, "--json").json["solved"] == 3
     succeed("plan", finished, RECORDED, "--picture", tmp_path / "plan.png", "--gif", tmp_path / "plan.gif")
-    succeed("report", finished, "--out", tmp_path / "report.html")
+    succeed("report", finished, "--environment", RECORDED, "--out", tmp_path / "report.html")
     assert "drawer0:drawer" in (finished / "report.html").read_text()
 
 

@@ -26,6 +26,7 @@ EXPRESSIONS = [
     Expression("bearing", (ROBOT, PLACE), (("x", "y", "theta"), ("x", "y"))),
     Expression("line distance", (ROBOT, PLACE, THING), (*PAIR, ("x", "y"))),
     Expression("segment distance", (ROBOT, PLACE, THING), (*PAIR, ("x", "y"))),
+    Expression("segment distance", (THING, THING, ROBOT), (*PAIR, ("x", "y"))),
 ]
 QUANTIFIED = [
     Expression(one.kind, one.types, one.features, quantifier)
@@ -71,14 +72,14 @@ def scalar(kind: str, a: list[float], b: list[float], *rest: list[float]) -> flo
 
 def expected(expression: Expression, state: State, objects: tuple[Object, ...]) -> float:
     """Return the value of an expression for a tuple of objects by brute force."""
+    if len(set(objects)) < len(objects):
+        return math.nan
     if expression.quantifier is not None:
         inner = Expression(expression.kind, expression.types, expression.features)
         others = [one for one in state.of_type(expression.types[-1]) if one not in objects]
         values = [expected(inner, state, (*objects, other)) for other in others]
         reduce = min if expression.quantifier == "min" else max
         return reduce(values, default=math.inf if reduce is min else -math.inf)
-    if len(set(objects)) < len(objects):
-        return math.nan
     chosen = [
         [state.get(obj, name) for name in names]
         for obj, names in zip(objects, expression.features, strict=True)

@@ -32,7 +32,8 @@ class AtomTable:
     """
 
     def __init__(self, objects: Iterable[Object]) -> None:
-        self.objects: tuple[Object, ...] = tuple(sorted(set(objects)))
+        # Objects are often sorted already. `dict.fromkeys` keeps their order, so that sorting is fast.
+        self.objects: tuple[Object, ...] = tuple(sorted(dict.fromkeys(objects)))
         self.object_number: dict[Object, int] = {obj: i for i, obj in enumerate(self.objects)}
         self.atoms: list[GroundAtom] = []
         self.arguments: list[tuple[int, ...]] = []

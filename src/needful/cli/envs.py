@@ -13,7 +13,7 @@ import typer
 
 from needful.cli import console
 from needful.cli.environments import custom_environment, demonstrations_for
-from needful.cli.options import AsJson, Recorded, Seed, Timeout
+from needful.cli.options import AsJson, Recorded, Seed, Timeout, count_option
 from needful.core.cards import seconds_text
 from needful.core.demonstrations import Demonstration
 from needful.core.model import Vocabulary
@@ -85,9 +85,7 @@ def check_env(
         ),
     ],
     demonstrations: Recorded = None,
-    tasks: Annotated[
-        int, typer.Option("--tasks", metavar="N", min=1, help="Number of tasks per split to check.")
-    ] = 3,
+    tasks: Annotated[int, count_option("--tasks", "Number of tasks per split to check.")] = 3,
     seed: Seed = 0,
     timeout: Timeout = 10.0,
     as_json: AsJson = False,

@@ -36,6 +36,11 @@ def positive_seconds(seconds: float | None) -> float | None:
     return seconds
 
 
+def count_option(name: str, help_text: str, least: int = 1) -> Any:
+    """Return an option whose value is a whole number of at least `least`."""
+    return typer.Option(name, metavar="N", min=least, help=help_text)
+
+
 def seconds_option(name: str, text: str) -> Any:
     """Return the declaration of an option in seconds, which must be positive and finite."""
     return typer.Option(name, callback=positive_seconds, help=text)
@@ -121,15 +126,9 @@ LearnerName: TypeAlias = Annotated[
         autocompletion=completing(APPROACHES),
     ),
 ]
-Demos: TypeAlias = Annotated[
-    int, typer.Option("--demos", metavar="N", min=1, help="Number of training tasks to demonstrate.")
-]
-Tasks: TypeAlias = Annotated[
-    int, typer.Option("--tasks", metavar="N", min=0, help="Number of unseen tasks to solve.")
-]
-Seed: TypeAlias = Annotated[
-    int, typer.Option("--seed", metavar="N", min=0, help="Seed of all random numbers.")
-]
+Demos: TypeAlias = Annotated[int, count_option("--demos", "Number of training tasks to demonstrate.")]
+Tasks: TypeAlias = Annotated[int, count_option("--tasks", "Number of unseen tasks to solve.", least=0)]
+Seed: TypeAlias = Annotated[int, count_option("--seed", "Seed of all random numbers.", least=0)]
 Timeout: TypeAlias = Annotated[float, seconds_option("--timeout", "Planning time per task, in seconds.")]
 LearningTimeout: TypeAlias = Annotated[
     float | None,
@@ -137,22 +136,15 @@ LearningTimeout: TypeAlias = Annotated[
 ]
 AbstractPlans: TypeAlias = Annotated[
     int,
-    typer.Option("--abstract-plans", metavar="N", min=1, help="Maximum number of abstract plans per task."),
+    count_option("--abstract-plans", "Maximum number of abstract plans per task."),
 ]
 SamplesPerStep: TypeAlias = Annotated[
     int,
-    typer.Option(
-        "--samples-per-step", metavar="N", min=1, help="Maximum number of parameters to try for each step."
-    ),
+    count_option("--samples-per-step", "Maximum number of parameters to try for each step."),
 ]
 Horizon: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--horizon",
-        metavar="N",
-        min=1,
-        help="Maximum number of low-level actions; by default the domain's horizon.",
-    ),
+    count_option("--horizon", "Maximum number of low-level actions; by default the domain's horizon."),
 ]
 Recorded: TypeAlias = Annotated[
     Path | None,
@@ -210,7 +202,7 @@ Execute: TypeAlias = Annotated[
         help="Execute the whole plan (open-loop), or observe after each controller (closed-loop).",
     ),
 ]
-_SHARE = partial(typer.Option, metavar="SHARE", min=0.0, max=1.0)
+_SHARE = partial(typer.Option, metavar="SHARE", min=0, max=1)
 _DEVIATION = "Standard deviation of {}, as a share of each {}."
 SkillFailures: TypeAlias = Annotated[
     float, _SHARE("--skill-failures", help="Probability that a controller fails.")

@@ -102,7 +102,7 @@ PageFile: TypeAlias = Annotated[
 def plan_task(
     model: options.ModelPath,
     domain: options.Domain,
-    task: Annotated[int, typer.Option("--task", metavar="N", min=0, help="Index of the test task.")] = 0,
+    task: Annotated[int, options.count_option("--task", "Index of the test task.", least=0)] = 0,
     seed: options.Seed = 0,
     timeout: options.Timeout = 10.0,
     horizon: options.Horizon = None,

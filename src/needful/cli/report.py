@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -96,21 +97,23 @@ def write_page(
     `custom` is the user's environment, if any; it draws the states of runs in its domain. The states of all
     other runs are drawn by the package's environments. `limits` bounds the number of pictures.
     """
-
-    def find(domain: str) -> Environment:
-        if custom is not None and custom.name == domain:
-            return custom
-        try:
-            return make_environment(domain)
-        except UnknownNameError:
-            raise InvalidInputError(
-                f"The package has no domain {domain!r}. If it is yours, add --environment MODULE:CLASS."
-            ) from None
-
-    data = page_data(runs, find, limits)
+    data = page_data(runs, partial(find_environment, custom=custom), limits)
     for domain, reason in data["undrawn"].items():
         console.print_stderr(f"warning: the page has no pictures of {domain}. {reason}")
     write_text(out, report_html(data))
+
+
+def find_environment(domain: str, custom: Environment | None = None) -> Environment:
+    """Return the environment of a domain; `custom` is the user's environment, if any."""
+    if custom is not None and custom.name == domain:
+        return custom
+    try:
+        return make_environment(domain)
+    except UnknownNameError:
+        raise InvalidInputError(
+            f"The package has no domain {domain!r}. If it is yours, add --environment MODULE:CLASS to "
+            "`needful report`."
+        ) from None
 
 
 def _custom_environment(reference: str, runs: Sequence[RecordedRun], stack: ExitStack) -> Environment:

@@ -18,6 +18,7 @@ from needful.cli.options import (
     Horizon,
     LearningTimeout,
     completing,
+    count_option,
     seconds_option,
 )
 from needful.cli.sweep_progress import SweepTable, showing
@@ -79,24 +80,18 @@ Learners: TypeAlias = Annotated[
 ]
 Seeds: TypeAlias = Annotated[
     int | None,
-    typer.Option(
+    count_option(
         "--seeds",
-        metavar="N",
-        min=1,
-        help=f"Number of seeds, starting from 0; by default {PAPER_SEEDS}, for {KINDER} {KINDER_SEEDS}.",
+        f"Number of seeds, starting from 0; by default {PAPER_SEEDS}, for {KINDER} {KINDER_SEEDS}.",
     ),
 ]
 Demos: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--demos", metavar="N", min=1, help="Number of training tasks; by default 50, in houses 10."
-    ),
+    count_option("--demos", "Number of training tasks; by default 50, in houses 10."),
 ]
 Tasks: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--tasks", metavar="N", min=1, help="Number of unseen tasks; by default 50, in houses 10."
-    ),
+    count_option("--tasks", "Number of unseen tasks; by default 50, in houses 10."),
 ]
 Timeout: TypeAlias = Annotated[
     float | None,
@@ -104,12 +99,7 @@ Timeout: TypeAlias = Annotated[
 ]
 Samples: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--samples-per-step",
-        metavar="N",
-        min=1,
-        help="Maximum number of parameters per step; by default 10.",
-    ),
+    count_option("--samples-per-step", "Maximum number of parameters per step; by default 10."),
 ]
 Planner: TypeAlias = Annotated[
     str | None,
@@ -148,9 +138,7 @@ Examples: TypeAlias = Annotated[
     bool,
     typer.Option("--examples", help="Only learn and write the operator examples of the paper's appendix."),
 ]
-Processes: TypeAlias = Annotated[
-    int, typer.Option("--jobs", metavar="N", min=1, help="Number of worker processes.")
-]
+Processes: TypeAlias = Annotated[int, count_option("--jobs", "Number of worker processes.")]
 ExecutorOption: TypeAlias = Annotated[
     ExecutorName, typer.Option("--executor", help="Run jobs in local processes or on a Ray cluster.")
 ]
@@ -206,29 +194,14 @@ def reproduce(
         if figure or {*table} != {KINDER}:
             raise typer.BadParameter(f"{KINDER} excludes other tables and figures.", param_hint="--table")
         wanted = kinder_jobs(_names(domains), _names(learners), seeds, demos, tasks, timeout)
-        results = _kinder_results(out / KINDER, () if check else wanted, where, retry_errors, older)
-        file = None if check else out / KINDER / "table.md"
-        _report_kinder(results, {job.domain for job in wanted}, file, as_json)
-        if _print_failures(results):
-            raise typer.Exit(console.FAILED)
-        return
-    requested = RequestedOutputs.of(table or (), figure or ())
-    if check:
+        results = _kinder_table(wanted, out / KINDER, check, where, retry_errors, older, as_json)
+    elif check:
+        requested = RequestedOutputs.of(table or (), figure or ())
         results = _check_results(out, requested, domains, as_json)
     else:
-        settings = SweepSettings(
-            _domains(domains),
-            _names(learners),
-            seeds or PAPER_SEEDS,
-            demos,
-            tasks,
-            timeout,
-            learning_timeout,
-            planner,
-            samples_per_step,
-            horizon,
-            cpu_time,
-        )
+        requested = RequestedOutputs.of(table or (), figure or ())
+        limits = (demos, tasks, timeout, learning_timeout, planner, samples_per_step, horizon, cpu_time)
+        settings = SweepSettings(_domains(domains), _names(learners), seeds or PAPER_SEEDS, *limits)
         wanted = _jobs(requested, settings, _presets(preset))
         _check_jobs(wanted)
         with SweepFolder.open(out) as folder:
@@ -310,31 +283,38 @@ def _run(
         raise
 
 
-def _kinder_results(
-    out: Path, jobs: Sequence[Job], executor: Executor, retry_errors: bool, older: OlderResults
+def _kinder_table(
+    jobs: Sequence[Job],
+    out: Path,
+    check: bool,
+    executor: Executor,
+    retry_errors: bool,
+    older: OlderResults,
+    as_json: bool,
 ) -> Results:
-    """Run the jobs of the table `kinder` that have no result; return all results in the folder."""
-    _check_jobs([replace(job, learner=OURS) if job.learner == HAND_WRITTEN else job for job in jobs])
-    if not jobs:
-        return read_results(out)
-    with SweepFolder.open(out) as folder:
-        return _run(jobs, folder, executor, retry_errors, older, run_kinder_job)
+    """Run the jobs of the table `kinder`, unless `check` is set, and print it for their domains.
 
-
-def _report_kinder(results: Results, domains: AbstractSet[str], file: Path | None, as_json: bool) -> None:
-    """Print the table `kinder` for some domains; write it for all domains to a Markdown file, if given."""
+    After a run, the table of all domains is also written to a Markdown file.
+    """
     from needful.reports.paper_tables import kinder_table
     from needful.reports.runs import group_runs
     from needful.reports.table import as_markdown, as_text, table_rows
 
-    groups = group_runs(results.results)
+    if check:
+        results = read_results(out)
+    else:
+        _check_jobs([replace(job, learner=OURS) if job.learner == HAND_WRITTEN else job for job in jobs])
+        with SweepFolder.open(out) as folder:
+            results = _run(jobs, folder, executor, retry_errors, older, run_kinder_job)
+    groups, domains = group_runs(results.results), {job.domain for job in jobs}
     table = kinder_table([group for group in groups if group.domain in domains])
-    if file is not None:
-        write_text(file, as_markdown(kinder_table(groups)))
+    if not check:
+        write_text(out / "table.md", as_markdown(kinder_table(groups)))
     if as_json:
         console.print_json({"rows": table_rows(table)})
     else:
         console.print_result(as_text(table))
+    return results
 
 
 def _print_failures(results: Results) -> bool:

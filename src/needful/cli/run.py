@@ -38,12 +38,7 @@ class SamplerSource(Enum):
 
 Demos: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--demos",
-        metavar="N",
-        min=1,
-        help=f"Number of training tasks to demonstrate; by default {DEFAULT_DEMOS}.",
-    ),
+    options.count_option("--demos", f"Number of demonstrated training tasks; by default {DEFAULT_DEMOS}."),
 ]
 Experiments: TypeAlias = Annotated[
     bool, typer.Option("--experiments", help="Correct operators by experiments in the simulator.")

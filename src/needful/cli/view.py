@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 import typer
 
 from needful.cli import console
-from needful.envs.catalogue import make_environment
+from needful.cli.report import find_environment
 from needful.envs.drawing.inline_page import fill_page
 from needful.errors import NeedfulError, OutputError, ResultsError
 from needful.reports.live_runs import LiveRun, LiveRuns
@@ -166,7 +166,7 @@ class ViewHandler(BaseHTTPRequestHandler):
             known = self.server.pages.get(key)
             if known is None or known[0] != signatures:
                 recorded = [self.server.runs.recorded(name) for name in found]
-                page = make_report(recorded, make_environment).encode(errors="replace")
+                page = make_report(recorded, find_environment).encode(errors="replace")
                 # Keep only the last page, so that memory does not grow while the server is left open.
                 self.server.pages = {key: (signatures, page)}
                 known = (signatures, page)

@@ -187,7 +187,7 @@ class Expression:
 
     def value(self, state: State, objects: Sequence[Object]) -> float:
         """Return the value for a tuple of objects in a state; NaN if the tuple repeats an object."""
-        if self.quantifier is None:
+        if self.quantifier is None or len(set(objects)) < len(objects):
             return self._value(state, objects)
         others = (obj for obj in state.of_type(self.types[-1]) if obj not in objects)
         values = [self._value(state, (*objects, other)) for other in others]
@@ -208,8 +208,7 @@ class Expression:
         """Return the values for all tuples of objects in several states that have the same objects.
 
         `features` maps each type to its `feature_array` in the states. The result has one axis for the
-        states and one axis per argument. Without a quantifier, values of tuples that repeat an object are
-        NaN.
+        states and one axis per argument. Values of tuples that repeat an object are NaN.
         """
         kind = find_kind(self.kind)
         columns = [
@@ -218,16 +217,22 @@ class Expression:
         ]
         values = kind.formula(*(_on_axis(column, i, kind.objects) for i, column in enumerate(columns)))
         domains = [states[0].of_type(t) for t in self.types]
-        for (i, a), (j, b) in itertools.combinations(enumerate(domains), 2):
-            same = np.array([[x == y for y in b] for x in a], dtype=bool).reshape(len(a), len(b))
-            shape = [1] * kind.objects
-            shape[i], shape[j] = same.shape
-            values = np.where(same.reshape(shape), math.nan, values)
+        values = _without_repetitions(values, domains)
         if self.quantifier is None:
             return values
         fill, reduce = (math.inf, np.min) if self.quantifier == "min" else (-math.inf, np.max)
         values = np.where(np.isnan(values), fill, values)
-        return np.asarray(reduce(values, axis=-1, initial=fill))
+        return _without_repetitions(reduce(values, axis=-1, initial=fill), domains[:-1])
+
+
+def _without_repetitions(values: np.ndarray, domains: Sequence[Sequence[Object]]) -> np.ndarray:
+    """Return the values with NaN for tuples that repeat an object; the last axes are for `domains`."""
+    for (i, a), (j, b) in itertools.combinations(enumerate(domains), 2):
+        same = np.array([[x == y for y in b] for x in a], dtype=bool).reshape(len(a), len(b))
+        shape = [1] * len(domains)
+        shape[i], shape[j] = same.shape
+        values = np.where(same.reshape(shape), math.nan, values)
+    return np.asarray(values)
 
 
 def _on_axis(column: np.ndarray, index: int, count: int) -> np.ndarray:

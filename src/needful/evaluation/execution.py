@@ -54,14 +54,14 @@ class ExecutionConfig:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The result of one task in a simulated world.
+    """The result of one task: of its execution in a simulated world, or of planning alone.
 
     Attributes:
         result: the executed actions, the true states, and the statistics of planning.
         outcome: `SOLVED` if the goal holds in the true final state, else the reason for the failure.
         seconds: the time for planning and for decisions.
         execution: the entry `execution` of the record: the settings, the number of executed controllers,
-            and the number of replans.
+            and the number of replans. None if the plan was not executed in a simulated world.
     """
 
     result: PlanningResult
