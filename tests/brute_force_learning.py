@@ -20,8 +20,8 @@ from needful.operator_learning.induction import partly_bound, whole_typed_predic
 from needful.operator_learning.learn_operators import OperatorLearningConfig
 from needful.operator_learning.merge_types import keep_types, merge_types
 from needful.operator_learning.negative_preconditions import positive_preconditions_only
-from needful.operator_learning.noise import keep_atoms
 from needful.operator_learning.unnamed_objects import named_objects_only
+from needful.operator_learning.wrong_atoms import keep_atoms
 
 # The paper's procedure, as in the approach `necessary-paper`, and the same with narrower quantified deletes
 # and wider types.

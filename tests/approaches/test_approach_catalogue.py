@@ -38,7 +38,7 @@ def test_ablations_keep_the_types_and_the_parameters_of_the_data():
         "conditions": "conditions_on_unnamed_objects",
         "effects": "reliable_effects",
         "skip_idle_steps": "true",
-        "repair": "repair_noise",
+        "repair": "repair_wrong_atoms",
         "escape": "climb_where_stuck",
         "negatives": "negative_preconditions",
     }

@@ -21,7 +21,7 @@ from needful.operator_learning.learned_operators import (
     LearnedOperators,
     evaluate_by_backchaining,
 )
-from needful.operator_learning.noise import Repairs
+from needful.operator_learning.wrong_atoms import Repairs
 
 BLOCK = Type("block")
 ON = Predicate("On", (BLOCK, BLOCK))

@@ -17,7 +17,7 @@ import kitchen_world
 from delivery_world import deliver
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning.learn_operators import learn_operators
-from needful.operator_learning.noise import repair_noise
+from needful.operator_learning.wrong_atoms import repair_wrong_atoms
 from tiny_worlds import demonstrations
 
 CODE = """
@@ -102,8 +102,8 @@ def assert_order_of_atoms_does_not_matter(demos, seed):
     assert one.repairs is not None
     assert other.repairs is not None
     assert one.repairs.counts == other.repairs.counts
-    states = [demo.abstract_states for demo in repair_noise(demos).demonstrations]
-    assert states == [demo.abstract_states for demo in repair_noise(others).demonstrations]
+    states = [demo.abstract_states for demo in repair_wrong_atoms(demos).demonstrations]
+    assert states == [demo.abstract_states for demo in repair_wrong_atoms(others).demonstrations]
 
 
 @settings(max_examples=60, deadline=None)

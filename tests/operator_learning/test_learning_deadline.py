@@ -13,7 +13,7 @@ from needful.core.deadline import Deadline
 from needful.core.demonstrations import Demonstration
 from needful.errors import LearningTimeoutError
 from needful.operator_learning.canonical_encoding import encode_canonically
-from needful.operator_learning.noise import repair_noise
+from needful.operator_learning.wrong_atoms import repair_wrong_atoms
 
 DEMOS = (carrying(A, (A, B, C), (A,)), carrying(B, (A, B), (B, C)), carrying(C, (A, C), (B, C)))
 IN_VAIN = Demonstration((R, BOX1, A), frozenset(), (frozenset({HELD(A)}),) * 2, (PUT(R, A, BOX1),))
@@ -52,7 +52,7 @@ def test_time_may_run_out_at_any_moment(name: str) -> None:
     assert finished
 
 
-@pytest.mark.parametrize("prepare", [repair_noise, encode_canonically])
+@pytest.mark.parametrize("prepare", [repair_wrong_atoms, encode_canonically])
 def test_steps_before_learning_look_at_the_clock(prepare: Callable[..., object]) -> None:
     clock = FakeClock(tick=1.0)
     prepare(DEMOS, Deadline.after(1e9, clock))

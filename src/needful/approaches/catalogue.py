@@ -25,8 +25,8 @@ from needful.operator_learning.induction import whole_typed_predicate
 from needful.operator_learning.learn_operators import AS_IN_PAPER, OperatorLearningConfig, learn_operators
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.learning_problem import LearningProblem
-from needful.operator_learning.noise import keep_atoms
 from needful.operator_learning.objective import Hypothesis
+from needful.operator_learning.wrong_atoms import keep_atoms
 from needful.policies.rollout import follow, shoot
 
 

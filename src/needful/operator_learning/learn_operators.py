@@ -32,10 +32,10 @@ from needful.operator_learning.negative_preconditions import (
     negative_preconditions,
     positive_preconditions_only,
 )
-from needful.operator_learning.noise import Repairs, repair_noise
 from needful.operator_learning.objective import Hypothesis
 from needful.operator_learning.outliers import find_outliers, ignoring_pays
 from needful.operator_learning.unnamed_objects import conditions_on_unnamed_objects, named_objects_only
+from needful.operator_learning.wrong_atoms import Repairs, repair_wrong_atoms
 
 # The maximum number of times that learning is repeated without outliers, and the maximum share of the
 # transitions that may be left out as outliers.
@@ -81,7 +81,7 @@ class OperatorLearningConfig:
     conditions: ConditionFinder = conditions_on_unnamed_objects
     effects: EffectFinder = reliable_effects
     skip_idle_steps: bool = True
-    repair: NoiseRepair = repair_noise
+    repair: NoiseRepair = repair_wrong_atoms
     escape: Escape = climb_where_stuck
     negatives: NegativeLearner = negative_preconditions
 

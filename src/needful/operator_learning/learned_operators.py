@@ -22,7 +22,7 @@ from needful.operator_learning.encoding import EncodedDemonstration, TransitionI
 from needful.operator_learning.hill_climbing import ClimbStep
 from needful.operator_learning.induction import Datum
 from needful.operator_learning.matching import SKIPPED, Matcher
-from needful.operator_learning.noise import Repairs
+from needful.operator_learning.wrong_atoms import Repairs
 
 # `reproduces_demonstration` gives up after this number of predicted states.
 MAX_PREDICTED_STATES = 10_000

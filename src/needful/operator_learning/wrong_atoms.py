@@ -67,7 +67,9 @@ class Repairs:
         return sum(self.counts)
 
 
-def repair_noise(demonstrations: Sequence[Demonstration], deadline: Deadline = NO_DEADLINE) -> Repairs:
+def repair_wrong_atoms(
+    demonstrations: Sequence[Demonstration], deadline: Deadline = NO_DEADLINE
+) -> Repairs:
     """Return the demonstrations with atoms repaired that are most likely detection errors.
 
     Goal atoms in the last state are never changed. Raises `LearningTimeoutError` if the deadline passes.

@@ -20,9 +20,9 @@ from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Type
-from needful.operator_learning import noise
+from needful.operator_learning import wrong_atoms
 from needful.operator_learning.learn_operators import learn_operators
-from needful.operator_learning.noise import ERROR_COST, MIN_REPAIRS, keep_atoms, repair_noise
+from needful.operator_learning.wrong_atoms import ERROR_COST, MIN_REPAIRS, keep_atoms, repair_wrong_atoms
 from needful.storage.demonstrations import read_demonstrations
 from tiny_worlds import BLOCK, CLEAN, PREDICATES, PUSH, STACK, demonstrations
 
@@ -32,7 +32,7 @@ NAMES = {predicate.name for predicate in PREDICATES}
 
 def series_of(demos, changing=NAMES):
     forms: dict = {}
-    return [noise._Series.of(demo, changing, forms) for demo in demos], forms
+    return [wrong_atoms._Series.of(demo, changing, forms) for demo in demos], forms
 
 
 def cost_of(values, one, row, costs) -> float:
@@ -71,7 +71,7 @@ def test_the_most_likely_values_are_the_best_of_all_sequences(demo, seed):
     shares = np.random.default_rng(seed).dirichlet(np.full(4, 0.3), size=len(forms)).reshape(-1, 2, 2)
     shares = np.maximum(shares, 1e-9)
     later = shares / shares.sum(axis=2, keepdims=True)
-    assert_most_likely(one, noise._StepCosts(-np.log(shares), -np.log(later)))
+    assert_most_likely(one, wrong_atoms._StepCosts(-np.log(shares), -np.log(later)))
 
 
 @settings(max_examples=50, deadline=None)
@@ -79,7 +79,7 @@ def test_the_most_likely_values_are_the_best_of_all_sequences(demo, seed):
 def test_costs_are_shares_of_steps_with_the_same_form(demos):
     """The form is the controller, the predicate, and the positions of the objects among the arguments."""
     series, forms = series_of(demos)
-    costs = noise._StepCosts.estimate(series, [one.recorded for one in series])
+    costs = wrong_atoms._StepCosts.estimate(series, [one.recorded for one in series])
     counts: dict = {}
     for one, demo in zip(series, demos, strict=True):
         assert set(one.atoms) == set().union(*demo.abstract_states)
@@ -108,7 +108,7 @@ def test_costs_are_shares_of_steps_with_the_same_form(demos):
 @settings(max_examples=50, deadline=None)
 @given(demos=st.lists(demonstrations(max_steps=3), max_size=3))
 def test_only_atoms_change(demos):
-    repairs = repair_noise(demos)
+    repairs = repair_wrong_atoms(demos)
     for demo, repaired, count in zip(demos, repairs.demonstrations, repairs.counts, strict=True):
         assert replace(repaired, abstract_states=demo.abstract_states) == demo
         pairs = zip(demo.abstract_states, repaired.abstract_states, strict=True)
@@ -149,7 +149,7 @@ CLEAN_WORLDS = {
 def test_clean_demonstrations_are_the_same_objects(name):
     demos = CLEAN_WORLDS[name]()
     assert demos
-    for repairs in (repair_noise(demos), keep_atoms(demos)):
+    for repairs in (repair_wrong_atoms(demos), keep_atoms(demos)):
         assert all(map(lambda old, new: new is old, demos, repairs.demonstrations))
         assert repairs.counts == (0,) * len(demos)
 
@@ -174,7 +174,7 @@ def flipped(demos, seed: int, count: int) -> list[Demonstration]:
 def test_single_wrong_atoms_are_repaired(seed, count):
     clean = [deliver(number) for number in range(40)]
     noisy = flipped(clean, seed, count)
-    repairs = repair_noise(noisy)
+    repairs = repair_wrong_atoms(noisy)
     assert list(repairs.demonstrations) == clean
     assert repairs.total == count
     assert all(new is old for old, new in zip(noisy, repairs.demonstrations, strict=True) if old in clean)
@@ -214,21 +214,21 @@ def test_wrong_atoms_of_objects_that_no_action_names_are_repaired():
         used = {obj for action in clean[index].actions for obj in action.objects}
         states[step] -= {min(atom for atom in states[0] if not used & set(atom.objects))}
         noisy[index] = replace(clean[index], abstract_states=tuple(states))
-    assert repair_noise(clean).total == 0
-    assert list(repair_noise(noisy).demonstrations) == clean
+    assert repair_wrong_atoms(clean).total == 0
+    assert list(repair_wrong_atoms(noisy).demonstrations) == clean
 
 
 def test_fewer_repairs_than_the_minimum_are_not_made():
     demos = flipped([deliver(number) for number in range(40)], seed=0, count=1)
-    repairs = repair_noise(demos)
+    repairs = repair_wrong_atoms(demos)
     assert all(new is old for old, new in zip(demos, repairs.demonstrations, strict=True))
 
 
 def test_a_tiny_share_of_odd_changes_is_no_noise():
     clean = [deliver(number) for number in range(40)]
     noisy = flipped(clean, seed=0, count=2)
-    assert repair_noise(noisy).total == 2
-    assert repair_noise([*noisy, *clean, *clean, *clean, *clean]).total == 0
+    assert repair_wrong_atoms(noisy).total == 2
+    assert repair_wrong_atoms([*noisy, *clean, *clean, *clean, *clean]).total == 0
 
 
 def test_goal_atoms_stay():
@@ -237,8 +237,8 @@ def test_goal_atoms_stay():
     dirty, clean = frozenset({CLEAN(a)}), frozenset({CLEAN(a), CLEAN(b)})
     usual = Demonstration((a, b), dirty, (clean, *[dirty] * 5), (STACK(b, a), *[PUSH(a)] * 4))
     odd = replace(usual, abstract_states=(*usual.abstract_states[:-1], clean))
-    assert repair_noise([usual] * 100 + [odd] * 2).demonstrations == (usual,) * 102
+    assert repair_wrong_atoms([usual] * 100 + [odd] * 2).demonstrations == (usual,) * 102
     wanted = replace(odd, goal=frozenset({CLEAN(b)}))
-    repairs = repair_noise([usual] * 100 + [odd] * 2 + [wanted])
+    repairs = repair_wrong_atoms([usual] * 100 + [odd] * 2 + [wanted])
     assert repairs.counts[:-1] == (0,) * 100 + (1,) * 2, "the atom is an error elsewhere"
     assert CLEAN(b) in repairs.demonstrations[-1].abstract_states[-1]
