@@ -280,7 +280,7 @@ def test_failed_jobs_are_reported_and_repeated_with_retry_errors(tmp_path: Path)
         (("--executor", "cloud"), 2, "--executor"),
         (("--learners", "necessary", "--address", "auto"), 2, "--address: needs --executor ray"),
         (("--table", "kinder", "--table", "main"), 2, "kinder excludes other tables and figures"),
-        (("--table", "kinder", "--domains", "kinder/Motion2D-p9"), 2, "kinder/Motion2D-p1"),
+        (("--table", "kinder", "--domains", "kinder/Motion2D-p9"), 2, "Did you mean 'kinder/Motion2D-p5'?"),
         (("--table", "kinder", "--learners", "necesary"), 2, "Did you mean 'necessary'?"),
     ],
 )
