@@ -238,7 +238,8 @@ def _describe(result: RunResult, domain: str, path: Path, recorded: Path | None)
     )
     console.print_result(f"Report: {path / PAGE_FILE}")
     if result.learned is not None:
-        console.print_result(f"To film a task: needful plan {path} {domain} --task 0 --gif film.gif")
+        seed = f" --seed {result.summary['seed']}" if result.summary["seed"] else ""
+        console.print_result(f"To film a task: needful plan {path} {domain} --task 0{seed} --gif film.gif")
 
 
 def _new_folder(name: str) -> Path:
