@@ -30,6 +30,7 @@ from needful.envs.cluttered_1d import DOT, GRASPED, MOVE_GRASP, ROBOT, Cluttered
 from needful.envs.contract import Split
 from needful.envs.gym import GymView
 from needful.errors import InvalidInputError, UnknownNameError
+from needful.planning.bilevel import PlanningConfig
 
 NAMES = environment_names()
 ROBBY, NEAR, FAR = ROBOT("robby"), DOT("dot0"), DOT("dot1")
@@ -246,7 +247,8 @@ class TestEpisodes:
     def test_the_reward_is_minus_one_per_step_and_zero_at_the_goal(self, name: str) -> None:
         view = GymView(name)
         _, info = view.reset(seed=3)
-        plan = OracleDemonstrator(view.environment).demonstrate(info["task"], seed=0)
+        oracle = OracleDemonstrator(view.environment, PlanningConfig(timeout=300.0))
+        plan = oracle.demonstrate(info["task"], seed=0)
         steps = []
         for action in plan.actions:
             _, reward, terminated, truncated, info = view.step(view.encode_action(action))
