@@ -169,7 +169,8 @@ class RecordedProgress:
             steps.clear()
         if not steps or steps[-1] != step:
             steps.append(step)
-            self._write()  # steps are few, and after the last one other work may take long
+            # Write at once: after the last step, other stages of learning may take long without a report.
+            self._write()
 
     def _write_sometimes(self) -> None:
         if time.monotonic() - self._written[-1] >= PROGRESS_SECONDS:

@@ -31,8 +31,8 @@ ANYTHING = -1
 EXAMINED_DEMONSTRATIONS = 16
 EXAMINED_STATES = 20
 EXAMINED_GROUNDINGS = 10
-# Conditions are first tested on this number of demonstrations. Most of them hold at every opportunity
-# there, so they need no further test.
+# A condition that holds at every opportunity of this number of demonstrations is not tested on the others:
+# it excludes nothing, so there is no evidence for it.
 SCREENING_DEMONSTRATIONS = 4
 
 T = TypeVar("T")

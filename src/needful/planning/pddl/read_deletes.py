@@ -20,8 +20,8 @@ from needful.core.atoms import LiftedAtom
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Wildcard
 from needful.core.s_expressions import Expression, Form, Word, expression_text
-from needful.planning.pddl.actions import types_overlap
 from needful.planning.pddl.read_symbols import PddlSyntax
+from needful.planning.pddl.write_actions import types_overlap
 
 # For each name in a condition, the parameter that it stands for. None means an object that is bound to no
 # parameter.

@@ -26,7 +26,8 @@ from needful.core.tasks import AbstractTask
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.budget import Budget
 from needful.planning.grounding import ground
-from needful.planning.pddl.actions import (
+from needful.planning.pddl.names import NameTable, definition_comment, make_unique
+from needful.planning.pddl.write_actions import (
     DeleteWriter,
     DomainNames,
     forall_delete,
@@ -34,7 +35,6 @@ from needful.planning.pddl.actions import (
     guarded_delete,
     lifted_action,
 )
-from needful.planning.pddl.names import NameTable, definition_comment, make_unique
 
 _STRIPS = ":strips :typing"
 _STRIPS_WITH_NEGATION = f"{_STRIPS} :negative-preconditions"
