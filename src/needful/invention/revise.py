@@ -54,7 +54,7 @@ def add_proposal(
         if part.without_bound == new.without_bound
     ]
     if len(same) == 1:
-        return tuple(_replaced(one, {same[0]: new}) for one in predicates)
+        return tuple(replace_parts(one, {same[0]: new}) for one in predicates)
     if operator is not None and len(new.arguments) > 1 and scorer.abstractor.changes(new):
         partners = [
             (one, arguments)
@@ -153,7 +153,7 @@ def refit(predicate: Predicate, operators: Sequence[Operator], uses: Mapping[str
             if shared > limit:
                 values[0].append(sign * shared)
         moved[part] = _moved(part, *values)
-    return _replaced(predicate, moved)
+    return replace_parts(predicate, moved)
 
 
 def _moved(definition: Definition, true: Sequence[float], false: Sequence[float]) -> Definition:
@@ -181,7 +181,7 @@ def _moved(definition: Definition, true: Sequence[float], false: Sequence[float]
     return Definition(definition.expression, definition.compare, float(sign * bound) + 0.0)
 
 
-def _replaced(predicate: Predicate, changes: Mapping[Definition, Definition]) -> Predicate:
+def replace_parts(predicate: Predicate, changes: Mapping[Definition, Definition]) -> Predicate:
     """Return the predicate with its parts replaced as in `changes`; the same object if none changes."""
     definition = _definition(predicate)
     parts = tuple((changes.get(part, part), positions) for part, positions in definition.parts)
