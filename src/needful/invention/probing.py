@@ -13,6 +13,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from needful.core.atoms import LiftedAtom, Predicate
 from needful.core.definitions import Definition
@@ -26,6 +27,10 @@ from needful.invention.revise import replace_parts
 
 # The maximum number of uses of an operator that `probe_elsewhere` executes.
 MAX_PROBES = 40
+# The maximum number of demonstrated uses of an operator that `collect_probes` varies.
+MAX_SHOWN = 20
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +121,13 @@ def collect_probes(
 ) -> Iterator[Probe]:
     """Yield uses of an operator in which only a part of its precondition `atom` is false.
 
-    They are demonstrated uses in which one of the atom's objects is replaced by another object.
+    They are demonstrated uses, at most `MAX_SHOWN` of them, in which one of the atom's objects is replaced.
     `positions` are those of the part's arguments among those of the atom.
     """
     operator = data.operator
     indices = [operator.parameters.index(variable) for variable in atom.variables]
     sign = 1.0 if part.compare == "<=" else -1.0
-    for grounding in data.groundings:
+    for grounding in _at_intervals(data.groundings, MAX_SHOWN):
         states = demonstrations[grounding.demonstration].states
         assert states is not None
         state = states[grounding.step]
@@ -133,6 +138,11 @@ def collect_probes(
                 step = operator.ground(objects)
                 if _only_false(part, step, atom, state):
                     yield Probe(float(excess), state, step)
+
+
+def _at_intervals(items: Sequence[Item], limit: int) -> Sequence[Item]:
+    """Return at most `limit` of the items, at regular intervals."""
+    return items[:: max(1, math.ceil(len(items) / limit))]
 
 
 def _variants(
@@ -209,7 +219,7 @@ def probe_elsewhere(
                     one.holds(state) for one in step.add_effects
                 ):
                     probes.setdefault(Use(state, objects), step)
-    chosen = list(probes.items())[:: max(1, math.ceil(len(probes) / MAX_PROBES))]
+    chosen = _at_intervals(list(probes.items()), MAX_PROBES)
     samplers = simulator.samplers([data], demonstrations)
     found: tuple[list[Use], list[Use]] = ([], [])
     for use, step in chosen:

@@ -120,8 +120,11 @@ def repair(
         if tried[1].better_than(trials, 0.0):
             scored, trials = tried
             solved.append(trials.solved)
-    scored, proposals = bench.probe(scored, trials)
-    accepted += proposals
+    probed, trials, proposals = bench.probe(scored, trials)
+    if probed is not scored:
+        scored = probed
+        accepted += proposals
+        solved.append(trials.solved)
     return Repair(scored, tuple(accepted), tuple(solved))
 
 
@@ -151,7 +154,7 @@ class _Bench:
         """Yield changes that all experiments so far suggest; see `_changes`."""
         return _changes(self.scorer, scored, self.experience, self.expressions, self.limit)
 
-    def probe(self, scored: Scored, trials: Trials) -> tuple[Scored, tuple[Proposal, ...]]:
+    def probe(self, scored: Scored, trials: Trials) -> tuple[Scored, Trials, tuple[Proposal, ...]]:
         """Correct bounds and add predicates with experiments outside of plans, if results do not get worse.
 
         First, bounds are widened as far as operators still work (`widen_bounds`). A strict bound may have
@@ -177,8 +180,8 @@ class _Bench:
         for change in (*(self.changes(widened) if failed else ()), *changes):
             changed, results = self.attempt(change.predicates, trials.solved)
             if results.better_than(trials, 0.0):
-                return changed, change.proposals
-        return scored, ()
+                return changed, results, change.proposals
+        return scored, trials, ()
 
     def _remember(self, scored: Scored, true: UsesByName, false: UsesByName) -> None:
         self.experience.add([one.operator for one in scored.data], true, false)
