@@ -157,9 +157,9 @@ class _Bench:
     def probe(self, scored: Scored, trials: Trials) -> tuple[Scored, Trials, tuple[Proposal, ...]]:
         """Correct bounds and add predicates with experiments outside of plans, if results do not get worse.
 
-        First, bounds are widened as far as operators still work (`widen_bounds`). A strict bound may have
-        excluded false uses only by chance. So the operators are then executed in further states, and their
-        false uses lead to changes. Also return the proposals of the accepted change.
+        First, bounds are widened as far as operators still work (`widen_bounds`). A stricter bound may have
+        excluded false uses only by chance. So if a bound has moved, the operators are executed in further
+        states, and their false uses lead to changes. Also return the proposals of the accepted change.
         """
         widened = scored
         for _ in range(WIDENINGS):
@@ -169,6 +169,8 @@ class _Bench:
             if wider.predicates == widened.predicates:
                 break
             widened = self.scorer.learn(wider.predicates)
+        if widened is scored:
+            return scored, trials, ()
         demonstrations = self.scorer.abstractor.with_predicates(widened.predicates)
         failed = False
         for one in widened.data:
@@ -176,8 +178,8 @@ class _Bench:
                 true, false = probe_elsewhere(one, demonstrations, self.simulator)
                 self._remember(widened, {one.operator.name: true}, {one.operator.name: false})
                 failed = failed or bool(false)
-        changes = [_Change(widened.predicates)] if widened is not scored else []
-        for change in (*(self.changes(widened) if failed else ()), *changes):
+        changes = (*(self.changes(widened) if failed else ()), _Change(widened.predicates))
+        for change in changes:
             changed, results = self.attempt(change.predicates, trials.solved)
             if results.better_than(trials, 0.0):
                 return changed, results, change.proposals
@@ -227,8 +229,8 @@ def _changes(
     """Yield at most `limit` changes that the experiments suggest.
 
     The first change moves all bounds, and adds for each operator the proposal with the most evidence. The
-    next changes move one bound each. The others add one proposal each, first combined with predicates that
-    the operator needs for the same objects (see `add_proposal`), then as a predicate of its own.
+    next changes move one bound each. The others add one proposal each, first in the usual way, then in the
+    other one (see `add_proposal`).
     """
     demonstrations = scorer.abstractor.demonstrations
     uses: dict[str, Uses] = {}
@@ -250,7 +252,7 @@ def _changes(
             for one in propose(expressions, operator, *uses[operator.name], known)
             if one.evidence > threshold
         ]
-        found.sort(key=_by_evidence)
+        found = _known_first(sorted(found, key=_by_evidence), scored.predicates)
         proposals += _clearest(found)
         for proposal in found[:1]:
             best.setdefault(proposal.definition.without_bound, proposal)
@@ -264,14 +266,26 @@ def _changes(
         for i, after in enumerate(moved)
     ]
     for proposal in proposals:
-        operator = by_name[proposal.operator]
-        changes.append(_Change(add_proposal(scored.predicates, proposal, scorer, operator), (proposal,)))
-        changes.append(_Change(add_proposal(scored.predicates, proposal, scorer, None), (proposal,)))
+        for usual in (True, False):
+            changed = add_proposal(scored.predicates, proposal, scorer, by_name[proposal.operator], usual)
+            changes.append(_Change(changed, (proposal,)))
     seen = {scored.predicates}
     for change in changes:
         if change.predicates not in seen and len(seen) <= limit:
             seen.add(change.predicates)
             yield change
+
+
+def _known_first(proposals: Sequence[Proposal], predicates: Sequence[Predicate]) -> list[Proposal]:
+    """Put proposals first that differ from a predicate only in the bound and exclude as much as the first.
+
+    Another bound of an expression that is already used is a simpler explanation than a new expression.
+    """
+    used = {part.without_bound for one in predicates if one.definition for part, _ in one.definition.parts}
+    most = len(proposals[0].which) if proposals else 0
+    return sorted(
+        proposals, key=lambda one: one.definition.without_bound not in used or len(one.which) < most
+    )
 
 
 def _by_evidence(proposal: Proposal) -> tuple[float, int, Definition]:
