@@ -146,11 +146,12 @@ class KinderTask(Task):
 class KinderEnvironment(Environment):
     """A kinematic 2D environment of KinDER.
 
+    A subclass has the name of the environment in KinDER, without the size, such as `StickButton2D`.
+
     Attributes:
-        family: the name of the environment in KinDER, without the size, such as `StickButton2D`.
-        letter: the letter before the size in the name of the environment.
+        counted: what the size counts, such as `buttons`. Its first letter stands before the size in names
+            of tasks, and `num_buttons` is the argument of `gym_class` that sets the size.
         gym_class: KinDER's Gymnasium environment.
-        size_argument: the argument of `gym_class` that sets the size.
         training_sizes: the sizes of training tasks.
         types: the types of the objects in states, with KinDER's names and features.
         predicates: the predicates.
@@ -159,10 +160,8 @@ class KinderEnvironment(Environment):
         room: the walls, tables and limits.
     """
 
-    family: ClassVar[str]
-    letter: ClassVar[str]
+    counted: ClassVar[str]
     gym_class: ClassVar[Callable[..., Any]]
-    size_argument: ClassVar[str]
     training_sizes: ClassVar[tuple[int, ...]]
     types: ClassVar[tuple[Type, ...]]
     predicates: ClassVar[tuple[Predicate, ...]]
@@ -173,7 +172,7 @@ class KinderEnvironment(Environment):
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.name = f"kinder/{self.family}-{self.letter}{size}"
+        self.name = f"kinder/{type(self).__name__}-{self.counted[0]}{size}"
         self._environments: dict[int, Any] = {}
         simulator = self._simulator(size)
         self._kinder_types = {kind.name: kind for kind in simulator.type_features}
@@ -309,7 +308,7 @@ class KinderEnvironment(Environment):
     def _environment(self, size: int) -> Any:
         """Return KinDER's Gymnasium environment of a size; it is shared, so reset it before you use it."""
         if size not in self._environments:
-            self._environments[size] = type(self).gym_class(**{self.size_argument: size})
+            self._environments[size] = type(self).gym_class(**{f"num_{self.counted}": size})
         return self._environments[size]
 
     def _simulator(self, size: int) -> Any:
