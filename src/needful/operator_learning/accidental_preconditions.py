@@ -26,7 +26,7 @@ from needful.core.atoms import AbstractState, LiftedAtom
 from needful.core.controllers import Execute
 from needful.core.demonstrations import Demonstration
 from needful.core.model import PlanningModel, Sampler
-from needful.core.objects import Object
+from needful.core.objects import Abbreviated, Object
 from needful.core.operators import GroundOperator, Operator
 from needful.core.state import State
 from needful.errors import DemonstrationError, InvalidInputError, check_at_least
@@ -70,20 +70,17 @@ class ExperimentConfig:
             raise InvalidInputError(f"practice_tasks cannot be negative, got {self.practice_tasks}.")
 
 
-@dataclass(frozen=True, slots=True)
-class AccidentalPrecondition:
+@dataclass(frozen=True, slots=True, repr=False)
+class AccidentalPrecondition(Abbreviated):
     """A dropped precondition, and the number of experiments that succeeded without it."""
 
     operator: str
     atom: LiftedAtom
     experiments: int
 
-    def __repr__(self) -> str:
-        return f"AccidentalPrecondition({self.operator!r}, {self.atom}, experiments={self.experiments})"
 
-
-@dataclass(frozen=True, slots=True)
-class ExaminedPreconditions:
+@dataclass(frozen=True, slots=True, repr=False)
+class ExaminedPreconditions(Abbreviated):
     """The result of examining the preconditions of a model.
 
     Attributes:
@@ -97,10 +94,6 @@ class ExaminedPreconditions:
     model: PlanningModel
     dropped: tuple[AccidentalPrecondition, ...]
     doubtful: Mapping[str, frozenset[LiftedAtom]]
-
-    def __repr__(self) -> str:
-        doubtful = sum(map(len, self.doubtful.values()))
-        return f"ExaminedPreconditions(dropped={len(self.dropped)}, doubtful={doubtful})"
 
 
 def drop_accidental_preconditions(
@@ -295,8 +288,8 @@ def _groundings(
             yield objects
 
 
-@dataclass(frozen=True, slots=True)
-class ExperimentResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class ExperimentResult(Abbreviated):
     """The result of one experiment.
 
     Attributes:
@@ -312,9 +305,6 @@ class ExperimentResult:
     predicted: bool
     missed: AbstractState = frozenset()
     missed_lifted: frozenset[LiftedAtom] | None = frozenset()
-
-    def __repr__(self) -> str:
-        return f"ExperimentResult(changed={self.changed}, predicted={self.predicted})"
 
 
 @dataclass(frozen=True, slots=True)
