@@ -29,7 +29,7 @@ from needful.core.model import PlanningModel, Sampler
 from needful.core.objects import Abbreviated, Object
 from needful.core.operators import GroundOperator, Operator
 from needful.core.state import State
-from needful.errors import DemonstrationError, InvalidInputError, check_at_least
+from needful.errors import CheckedSettings, DemonstrationError, at_least
 from needful.seeding import rng_for
 
 # Before an atom becomes a delete effect, at most this number of situations in which the operator is
@@ -38,7 +38,7 @@ MAX_USUAL_SITUATIONS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class ExperimentConfig:
+class ExperimentConfig(CheckedSettings):
     """The limits of the experiments that correct learned operators in the simulator.
 
     Attributes:
@@ -52,22 +52,11 @@ class ExperimentConfig:
         practice_executions: the maximum number of actions that one attempt at a task may simulate.
     """
 
-    experiments: int = 20
-    tries: int = 10
-    practice_tasks: int = 45
-    practice_rounds: int = 3
-    practice_executions: int = 1_000
-
-    def __post_init__(self) -> None:
-        check_at_least(
-            1,
-            experiments=self.experiments,
-            tries=self.tries,
-            practice_rounds=self.practice_rounds,
-            practice_executions=self.practice_executions,
-        )
-        if self.practice_tasks < 0:
-            raise InvalidInputError(f"practice_tasks cannot be negative, got {self.practice_tasks}.")
+    experiments: int = at_least(1, 20)
+    tries: int = at_least(1, 10)
+    practice_tasks: int = at_least(0, 45)
+    practice_rounds: int = at_least(1, 3)
+    practice_executions: int = at_least(1, 1_000)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
