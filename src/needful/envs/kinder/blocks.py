@@ -11,7 +11,7 @@ import numpy as np
 
 from needful.core.atoms import AbstractState, LiftedAtom, Predicate
 from needful.core.controllers import Controller, Parameters
-from needful.core.model import PlanningModel
+from needful.core.model import PlanningModel, Vocabulary
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import Operator
 from needful.core.state import State
@@ -148,6 +148,12 @@ def release_operator(controller: Controller, thing: Variable, *target: LiftedAto
     )
 
 
+def uniform_model(vocabulary: Vocabulary, operators: Sequence[Operator]) -> PlanningModel:
+    """Return a hand-written model whose samplers draw uniformly from the bounds of the controllers."""
+    samplers = {one.name: UniformSampler(one.controller.low, one.controller.high) for one in operators}
+    return PlanningModel(vocabulary, tuple(operators), samplers)
+
+
 class BlocksEnvironment(KinderEnvironment):
     """An environment in which the robot brings all target blocks to a target, such as a shelf.
 
@@ -175,9 +181,7 @@ class BlocksEnvironment(KinderEnvironment):
         """
         target = Variable("?target", self.at_target.types[1])
         operators = self.oracle_operators(self.at_target.lifted(TARGET_BLOCK_VARIABLE, target))
-        bounds = {one.name: (one.controller.low, one.controller.high) for one in operators}
-        samplers = {name: UniformSampler(low, high) for name, (low, high) in bounds.items()}
-        return PlanningModel(self.vocabulary, operators, samplers)
+        return uniform_model(self.vocabulary, operators)
 
     @abstractmethod
     def oracle_operators(self, at_target: LiftedAtom) -> tuple[Operator, ...]:

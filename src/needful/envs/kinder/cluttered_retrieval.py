@@ -30,7 +30,7 @@ from needful.envs.kinder.blocks import (
     require_held,
 )
 from needful.envs.kinder.bodies import overlap
-from needful.envs.kinder.driving import carried_box, carrying_pose, drive, pick
+from needful.envs.kinder.driving import carried_box, carrying_pose, drive, pick_skill
 from needful.envs.kinder.environment import RECTANGLE, ROBOT, Room, Skill
 from needful.envs.kinder.motion import Waypoint, Waypoints
 from needful.errors import EnvironmentFailure
@@ -44,17 +44,6 @@ def _inside(state: State, objects: Sequence[Object]) -> bool:
 
 
 INSIDE = Predicate("Inside", (TARGET_BLOCK, REGION), _inside)
-
-
-def _pick(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
-    """Grasp a block at a point of its four sides.
-
-    Parameters: the point, from 0 to 4 (one unit per side), and the length of the arm, from 0 (retracted)
-    to 1.
-    """
-    place, reach = parameters
-    side = min(int(place), 3)
-    return pick(room, state, objects[1], side, place - side, reach)
 
 
 def _put_down(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
@@ -98,13 +87,15 @@ def _deliver(room: Room, state: State, objects: Sequence[Object], parameters: Pa
 class ClutteredRetrieval2D(BlocksEnvironment):
     """Carry a block out of clutter into a region of the floor."""
 
+    family = "ClutteredRetrieval2D"
+    letter = "o"
     description = "A robot carries a block out of clutter into a region of the floor."
-    counted = "obstructions"
     gym_class = ClutteredRetrieval2DEnv
+    size_argument = "num_obstructions"
     training_sizes = (1, 8)
     at_target = INSIDE
     skills = (
-        Skill("Pick", (ROBOT, RECTANGLE), _pick, (0.0, 0.0), (4.0, 1.0)),
+        pick_skill(RECTANGLE, sides=(0, 1, 2, 3)),
         Skill("PutDown", (ROBOT, RECTANGLE), _put_down, (0.0, 0.0, -math.pi), (2.5, 2.5, math.pi)),
         Skill("Deliver", (ROBOT, TARGET_BLOCK, REGION), _deliver, (-math.pi, 0.0), (math.pi, 1.0)),
     )

@@ -31,7 +31,7 @@ from needful.envs.kinder.blocks import (
     require_none,
 )
 from needful.envs.kinder.bodies import CLEARANCE, Body, Box, Pose, Scene, may_collide, overlap
-from needful.envs.kinder.driving import carried_box, carrying_pose, drive, pick
+from needful.envs.kinder.driving import carried_box, carrying_pose, drive, pick_skill
 from needful.envs.kinder.environment import RECTANGLE, ROBOT, Room, Skill
 from needful.envs.kinder.motion import Waypoint, Waypoints
 from needful.errors import EnvironmentFailure
@@ -68,17 +68,6 @@ def _stored(state: State, objects: Sequence[Object]) -> bool:
 
 
 STORED = Predicate("Stored", (TARGET_BLOCK, SHELF), _stored)
-
-
-def _pick(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
-    """Grasp a block at one of its two long sides.
-
-    Parameters: the point, from 0 to 2 (one unit per side), and the length of the arm, from 0 (retracted)
-    to 1.
-    """
-    place, reach = parameters
-    side = min(int(place), 1)
-    return pick(room, state, objects[1], 2 * side, place - side, reach)
 
 
 def _store(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
@@ -137,13 +126,16 @@ def _has_space_behind(body: Body, others: Sequence[Body], distance: float) -> bo
 class ClutteredStorage2D(BlocksEnvironment):
     """Put all blocks into a shelf, in which some of them lie already."""
 
+    family = "ClutteredStorage2D"
+    letter = "b"
     description = "A robot puts blocks into a shelf, in which other blocks may be in the way."
-    counted = "blocks"
     gym_class = ClutteredStorage2DEnv
+    size_argument = "num_blocks"
     training_sizes = (1, 3)
     at_target = STORED
     skills = (
-        Skill("Pick", (ROBOT, TARGET_BLOCK), _pick, (0.0, 0.0), (2.0, 1.0)),
+        # The sides 0 and 2 are the long ones.
+        pick_skill(TARGET_BLOCK, sides=(0, 2)),
         Skill("Store", (ROBOT, TARGET_BLOCK, SHELF), _store, (-1.0,), (1.0,)),
     )
 

@@ -146,12 +146,11 @@ class KinderTask(Task):
 class KinderEnvironment(Environment):
     """A kinematic 2D environment of KinDER.
 
-    A subclass has the name of the environment in KinDER, without the size, such as `StickButton2D`.
-
     Attributes:
-        counted: what the size counts, such as `buttons`. Its first letter stands before the size in names
-            of tasks, and `num_buttons` is the argument of `gym_class` that sets the size.
+        family: the name of the environment in KinDER, without the size, such as `StickButton2D`.
+        letter: the letter before the size in the name of the environment.
         gym_class: KinDER's Gymnasium environment.
+        size_argument: the argument of `gym_class` that sets the size.
         training_sizes: the sizes of training tasks.
         types: the types of the objects in states, with KinDER's names and features.
         predicates: the predicates.
@@ -160,8 +159,10 @@ class KinderEnvironment(Environment):
         room: the walls, tables and limits.
     """
 
-    counted: ClassVar[str]
+    family: ClassVar[str]
+    letter: ClassVar[str]
     gym_class: ClassVar[Callable[..., Any]]
+    size_argument: ClassVar[str]
     training_sizes: ClassVar[tuple[int, ...]]
     types: ClassVar[tuple[Type, ...]]
     predicates: ClassVar[tuple[Predicate, ...]]
@@ -172,7 +173,7 @@ class KinderEnvironment(Environment):
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.name = f"kinder/{type(self).__name__}-{self.counted[0]}{size}"
+        self.name = f"kinder/{self.family}-{self.letter}{size}"
         self._environments: dict[int, Any] = {}
         simulator = self._simulator(size)
         self._kinder_types = {kind.name: kind for kind in simulator.type_features}
@@ -308,7 +309,7 @@ class KinderEnvironment(Environment):
     def _environment(self, size: int) -> Any:
         """Return KinDER's Gymnasium environment of a size; it is shared, so reset it before you use it."""
         if size not in self._environments:
-            self._environments[size] = type(self).gym_class(**{f"num_{self.counted}": size})
+            self._environments[size] = type(self).gym_class(**{self.size_argument: size})
         return self._environments[size]
 
     def _simulator(self, size: int) -> Any:

@@ -53,9 +53,11 @@ MOVE_TO_REGION = Skill("MoveToRegion", (ROBOT, REGION), _move_to_region, (0.0, 0
 class Motion2D(KinderEnvironment):
     """A robot drives around obstacles to a region."""
 
+    family = "Motion2D"
+    letter = "p"
     description = "KinDER: a robot drives through narrow passages to a region."
-    counted = "passages"
     gym_class = Motion2DEnv
+    size_argument = "num_passages"
     training_sizes = (0, 1, 2)
     types = (ROBOT, RECTANGLE, REGION)
     predicates = (IN_REGION,)

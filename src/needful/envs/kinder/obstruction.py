@@ -136,9 +136,11 @@ def _above(scene: Scene, x: float) -> Waypoints:
 class Obstruction2D(BlocksEnvironment):
     """Put a block onto a surface that other blocks occupy."""
 
+    family = "Obstruction2D"
+    letter = "o"
     description = "A robot puts a block onto a surface, from which it must first remove other blocks."
-    counted = "obstructions"
     gym_class = Obstruction2DEnv
+    size_argument = "num_obstructions"
     training_sizes = (1, 2)
     at_target = ON
     skills = (

@@ -246,9 +246,11 @@ class _GraspFromBelow:
 class StickButton2D(KinderEnvironment):
     """A robot with an arm and a stick presses all buttons, on the floor and on the table."""
 
+    family = "StickButton2D"
+    letter = "b"
     description = "KinDER: a robot presses buttons on the floor and, with a stick, on a table."
-    counted = "buttons"
     gym_class = StickButton2DEnv
+    size_argument = "num_buttons"
     training_sizes = (1, 2, 3)
     types = (ROBOT, RECTANGLE, CIRCLE)
     predicates = (HAND_EMPTY, HOLDING, PRESSED, ON_FLOOR, ON_TABLE)
