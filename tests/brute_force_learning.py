@@ -121,7 +121,7 @@ def adding_controllers(demonstrations: Sequence[Demonstration]) -> set[str]:
 
 def incidental_controllers(demonstrations: Sequence[Demonstration]) -> set[str]:
     """Return the names of the controllers that hardly ever add an atom and few demonstrations use."""
-    used = [{action.controller.name for action in demonstration.actions} for demonstration in demonstrations]
+    used = [{action.controller.name for action in demo.actions} for demo in demonstrations]
     names = set[str]().union(*used) - adding_controllers(demonstrations)
     return {name for name in names if 2 * sum(name in one for one in used) < len(used)}
 

@@ -52,7 +52,8 @@ def test_skippable_idle_redone_and_incidental_steps_by_definition(demos):
             assert fast.incidental == (fast.controller.name in incidental)
     for encoded in encode_demonstrations(demos):
         for fast in encoded.transitions:
-            assert not (fast.skippable or fast.idle or fast.ignored or fast.redone or fast.incidental)
+            flags = (fast.skippable, fast.idle, fast.ignored, fast.redone, fast.incidental)
+            assert not any(flags)
 
 
 @settings(max_examples=50, deadline=None)
