@@ -155,9 +155,7 @@ def backchain(
 
     A skippable transition (see `EncodedTransition`) that adds no atom is skipped if no operator adds
     something necessary there. With `skip_purposeless`, a skippable transition is also skipped if it adds
-    atoms, but no necessary ones. An incidental transition that adds nothing necessary makes nothing else
-    necessary.
-
+    atoms, but no necessary ones. An incidental transition that adds nothing necessary needs nothing.
     `previous` must have been computed with the same value of `skip_purposeless`.
     """
     unchanged = previous.operator_texts <= diff.unchanged_texts
