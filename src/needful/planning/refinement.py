@@ -35,8 +35,7 @@ MAX_DRAWS_PER_TRY = 100
 # draws come from a normal distribution. Its mean is the mean of the first draws. Its standard deviation is
 # SPREAD_FACTOR times the standard deviation of the first draws. If they are all equal, it is NOISE_FRACTION
 # of the parameter's range.
-SAMPLER_DRAWS_PER_TRY = 50
-SPREAD_FACTOR = 3.0
+SAMPLER_DRAWS_PER_TRY, SPREAD_FACTOR = 50, 3.0
 # If the sampler repeats parameters that were already tried in a state, Gaussian noise is added to them. Its
 # standard deviation is this fraction of each parameter's range (upper bound minus lower bound).
 NOISE_FRACTION = 0.1
