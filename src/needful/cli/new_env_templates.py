@@ -158,20 +158,10 @@ ORACLE = '''\
     def oracle_model(self) -> PlanningModel:
         """Return operators and samplers that solve the tasks, for demonstrations."""
         robot, lamp = Variable("?robot", ROBOT), Variable("?lamp", LAMP)
-        near, on = NEAR.lifted(robot, lamp), ON.lifted(lamp)
-        go_to = oracle_operator(
-            "GoTo",
-            (robot, lamp),
-            (GO_TO, (robot, lamp)),
-            adds=[near],
-            forgets=[NEAR],
-        )
+        both, near, on = (robot, lamp), NEAR.lifted(robot, lamp), ON.lifted(lamp)
+        go_to = oracle_operator("GoTo", both, (GO_TO, both), adds=[near], forgets=[NEAR])
         switch_on = oracle_operator(
-            "SwitchOn",
-            (robot, lamp),
-            (SWITCH_ON, (robot, lamp)),
-            needs=[near],
-            adds=[on],
+            "SwitchOn", both, (SWITCH_ON, both), needs=[near], adds=[on]
         )
         samplers = {"GoTo": ConstantSampler((0.0,))}
         return PlanningModel(self.vocabulary, (go_to, switch_on), samplers)

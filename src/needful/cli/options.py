@@ -140,12 +140,10 @@ LearningTimeout: TypeAlias = Annotated[
     seconds_option("--learning-timeout", "Time limit of learning, in seconds; no limit by default."),
 ]
 AbstractPlans: TypeAlias = Annotated[
-    int,
-    count_option("--abstract-plans", "Maximum number of abstract plans per task."),
+    int, count_option("--abstract-plans", "Maximum number of abstract plans per task.")
 ]
 SamplesPerStep: TypeAlias = Annotated[
-    int,
-    count_option("--samples-per-step", "Maximum number of parameters to try for each step."),
+    int, count_option("--samples-per-step", "Maximum number of parameters to try for each step.")
 ]
 Horizon: TypeAlias = Annotated[
     int | None,
