@@ -98,7 +98,7 @@ class StepMisses:
     tries: int = 0
 
     def reach(self, step: int) -> None:
-        """Count the tries of the next step from now on, if the step that reached its subgoal is `self.step`."""
+        """Record that a step reached its subgoal: if it is `self.step`, count the next step from now on."""
         if step == self.step:
             self.step, self.operator, self.missing, self.tries = step + 1, None, frozenset(), 0
 
