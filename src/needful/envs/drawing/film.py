@@ -102,7 +102,7 @@ class Filmable(Protocol):
         """Return a film of a planning result."""
 
     def film_3d(self, plan: FilmedPlan, max_keyframes: int) -> dict[str, Any]:
-        """Return the data of a 3D film as JSON values, for `scene.js`. They have these entries:
+        """Return the data of a 3D film as a JSON object for `scene.js`, with these entries:
 
         shapes        boxes, cylinders and balls, each with the body that it belongs to
         bodies        the bodies of each object
