@@ -159,12 +159,16 @@ ORACLE = '''\
         """Return operators and samplers that solve the tasks, for demonstrations."""
         robot, lamp = Variable("?robot", ROBOT), Variable("?lamp", LAMP)
         both, near, on = (robot, lamp), NEAR.lifted(robot, lamp), ON.lifted(lamp)
-        go_to = oracle_operator("GoTo", both, (GO_TO, both), adds=[near], forgets=[NEAR])
+        go = oracle_operator("GoTo", both, (GO_TO, both), adds=[near], forgets=[NEAR])
         switch_on = oracle_operator(
-            "SwitchOn", both, (SWITCH_ON, both), needs=[near], adds=[on]
+            "SwitchOn",
+            both,
+            (SWITCH_ON, both),
+            needs=[near],
+            adds=[on],
         )
         samplers = {"GoTo": ConstantSampler((0.0,))}
-        return PlanningModel(self.vocabulary, (go_to, switch_on), samplers)
+        return PlanningModel(self.vocabulary, (go, switch_on), samplers)
 
 '''
 
