@@ -159,16 +159,13 @@ ORACLE = '''\
         """Return operators and samplers that solve the tasks, for demonstrations."""
         robot, lamp = Variable("?robot", ROBOT), Variable("?lamp", LAMP)
         both, near, on = (robot, lamp), NEAR.lifted(robot, lamp), ON.lifted(lamp)
-        go = oracle_operator("GoTo", both, (GO_TO, both), adds=[near], forgets=[NEAR])
-        switch_on = oracle_operator(
-            "SwitchOn",
-            both,
-            (SWITCH_ON, both),
-            needs=[near],
-            adds=[on],
+        go_to, switch_on = (GO_TO, both), (SWITCH_ON, both)
+        operators = (
+            oracle_operator("GoTo", both, go_to, adds=[near], forgets=[NEAR]),
+            oracle_operator("SwitchOn", both, switch_on, needs=[near], adds=[on]),
         )
         samplers = {"GoTo": ConstantSampler((0.0,))}
-        return PlanningModel(self.vocabulary, (go, switch_on), samplers)
+        return PlanningModel(self.vocabulary, operators, samplers)
 
 '''
 
