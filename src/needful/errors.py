@@ -138,6 +138,13 @@ def check_at_least(minimum: int, **settings: int | None) -> None:
             raise InvalidInputError(f"{name} must be at least {minimum}, got {number}.")
 
 
+def check_seconds(**limits: float) -> None:
+    """Raise `InvalidInputError` if a time limit is no number or not above 0."""
+    for name, value in limits.items():
+        if not (isinstance(value, int | float) and value > 0):
+            raise InvalidInputError(f"{name} must be more than 0 seconds, got {value!r}.")
+
+
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most similar to `name`, or None if no name is similar."""
     by_folded = {other.casefold(): other for other in sorted(known, reverse=True)}
