@@ -129,7 +129,7 @@ class KinderEntry:
     Attributes:
         module: the module that defines the class.
         class_name: the name of the class; its constructor takes the size.
-        letter: the letter before the size in the name of the domain.
+        letter: the letter before the size in the name of the domain; empty if it has a single size.
         sizes: the sizes that KinDER registers.
         description: one line of text.
     """
@@ -171,6 +171,13 @@ KINDER: Mapping[str, KinderEntry] = MappingProxyType(
             (0, 1, 2, 3, 4),
             "A robot puts a block onto a surface, from which it must first remove other blocks.",
         ),
+        "kinder/PushPullHook2D": KinderEntry(
+            "needful.envs.kinder.push_pull_hook",
+            "PushPullHook2D",
+            "",
+            (1,),
+            "A robot moves a button on a table onto another one with a hook.",
+        ),
         "kinder/StickButton2D": KinderEntry(
             "needful.envs.kinder.stick_button",
             "StickButton2D",
@@ -198,7 +205,7 @@ def kinder_names() -> tuple[str, ...]:
 def _kinder_domains() -> dict[str, tuple[KinderEntry, int]]:
     """Return the entry and the size of each domain of KinDER, such as `kinder/StickButton2D-b5`."""
     return {
-        f"{name}-{entry.letter}{size}": (entry, size)
+        f"{name}-{entry.letter}{size}" if entry.letter else name: (entry, size)
         for name, entry in KINDER.items()
         for size in entry.sizes
     }
