@@ -157,6 +157,13 @@ KINDER: Mapping[str, KinderEntry] = MappingProxyType(
             (1, 3, 7, 15),
             "A robot puts blocks into a shelf, in which other blocks may be in the way.",
         ),
+        "kinder/DynObstruction2D": KinderEntry(
+            "needful.envs.kinder.dyn_obstruction",
+            "DynObstruction2D",
+            "o",
+            (0, 1, 2, 3),
+            "With physics, a robot with two fingers puts or pushes a block onto a surface.",
+        ),
         "kinder/Motion2D": KinderEntry(
             "needful.envs.kinder.motion2d",
             "Motion2D",

@@ -233,13 +233,7 @@ class KinderEnvironment(Environment):
         The replay starts with `reset(seed=task.seed)`. If the task is not one of KinDER's, it starts in the
         initial state of the task.
         """
-        if isinstance(task, KinderTask):
-            environment = self._environment(task.size)
-            environment.reset(seed=task.seed)
-        else:
-            environment = self._environment(self.size)
-            environment.reset(options={"init_state": self._to_kinder(task.initial_state)})
-        state = task.initial_state
+        environment, state = self._reset(task), task.initial_state
         for action in actions:
             try:
                 log = self.low_level_actions(state, action)
@@ -305,6 +299,16 @@ class KinderEnvironment(Environment):
             motion = np.clip(np.array(change, dtype=np.float32), -high, high)
             yield np.append(motion, np.float32(step.vacuum)), goal
             pose = goal
+
+    def _reset(self, task: Task) -> Any:
+        """Return KinDER's Gymnasium environment in the initial state of a task."""
+        if isinstance(task, KinderTask):
+            environment = self._environment(task.size)
+            environment.reset(seed=task.seed)
+        else:
+            environment = self._environment(self.size)
+            environment.reset(options={"init_state": self._to_kinder(task.initial_state)})
+        return environment
 
     def _environment(self, size: int) -> Any:
         """Return KinDER's Gymnasium environment of a size; it is shared, so reset it before you use it."""
