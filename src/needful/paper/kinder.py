@@ -46,6 +46,7 @@ DOMAINS = (
             ("Obstruction2D", "o", (1, 2, 3, 4)),
             ("ClutteredRetrieval2D", "o", (10, 25)),
             ("ClutteredStorage2D", "b", (3, 7)),
+            ("DynObstruction2D", "o", (1, 2, 3)),
         )
         for size in sizes
     ),

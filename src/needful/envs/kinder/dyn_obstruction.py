@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -277,11 +278,13 @@ class DynObstruction2D(KinderEnvironment):
 
     def _simulated(self, state: State, action: GroundController) -> Iterator[Step]:
         simulator = self._simulator(self.size)
-        with warnings.catch_warnings():
-            # A restored state is not exact: blocks differ by about 1e-5, the robot by about 2e-3.
-            warnings.simplefilter("ignore", PymunkNondeterminismWarning)
+        with _restoring():
             simulator.reset(options={"init_state": self._to_kinder(state)})
         return self._steps(simulator, state, action)
+
+    def _reset(self, task: Task) -> Any:
+        with _restoring():
+            return super()._reset(task)
 
     def _steps(self, environment: Any, state: State, action: GroundController) -> Iterator[Step]:
         """Run a skill in an environment or in a simulator of KinDER that is in the given state."""
@@ -345,6 +348,14 @@ class DynObstruction2D(KinderEnvironment):
             ),
         )
         return uniform_model(self.vocabulary, operators)
+
+
+@contextmanager
+def _restoring() -> Iterator[None]:
+    """Suppress KinDER's warning that a restored state is not exact; skills correct such small errors."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PymunkNondeterminismWarning)
+        yield
 
 
 def _towards(state: State, waypoint: Waypoint) -> np.ndarray | None:
