@@ -115,7 +115,7 @@ def _approach(room: Room, state: State, x: float, closed: bool) -> Waypoints:
     if not low + BASE < x < high - BASE:
         raise EnvironmentFailure("a wall is in the way")
     robot = state.of_type(ROBOT)[0]
-    here = Pose(*state[robot][:3], state.get(robot, "arm_joint"))
+    here = Pose(*(state.get(robot, name) for name in ("x", "y", "theta", "arm_joint")))
     up = replace(here, y=ALTITUDE)
     waypoints = [up, Pose(x, ALTITUDE, DOWN, BASE)]
     if abs(turn_between(here.theta, DOWN)) > REACHED:
