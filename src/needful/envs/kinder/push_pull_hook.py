@@ -157,11 +157,8 @@ class PushPullHook2D(KinderEnvironment):
     def oracle_model(self) -> PlanningModel:
         """Return a model with one operator per skill."""
         grasp, move = self.vocabulary.controllers
-        hook, button, target = (
-            Variable("?hook", HOOK),
-            Variable("?button", CIRCLE),
-            Variable("?target", CIRCLE),
-        )
+        hook = Variable("?hook", HOOK)
+        button, target = (Variable(name, CIRCLE) for name in ("?button", "?target"))
         empty, holding = HAND_EMPTY.lifted(ROBOT_VARIABLE), HOLDING.lifted(ROBOT_VARIABLE, hook)
         operators = (
             oracle_operator(
