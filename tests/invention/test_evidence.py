@@ -94,6 +94,29 @@ def test_proposals_join_a_predicate_whose_bound_has_moved() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("needed", "usual", "bounds"),
+    [
+        (True, True, [9.0]),  # the operator needs the predicate, so its bound moves
+        (False, True, [5.0, 9.0]),  # another operator needs the bound 5, so there is a second predicate
+        (True, False, [5.0, 9.0]),
+        (False, False, [9.0]),
+    ],
+)
+def test_operators_can_have_different_bounds_of_an_expression(
+    needed: bool, usual: bool, bounds: list[float]
+) -> None:
+    low, high = (Definition(Expression("feature", (BOX,), (("x",),)), "<=", bound) for bound in (5.0, 9.0))
+    predicate, box = defined_predicate(low), Variable("?box", BOX)
+    needs = frozenset({predicate.lifted(box)} if needed else ())
+    empty: frozenset = frozenset()
+    operator = Operator("Push", (box,), needs, empty, empty, empty, Controller("Push", (BOX,)), (box,))
+    scorer = Scorer(DemonstrationAbstractor([]), (), (), make_planner("paper"), 1)
+    proposal = Proposal(high, "Push", "Push", (0,), 1.0, (0,), 1.0)
+    found = add_proposal((predicate,), proposal, scorer, operator, usual)
+    assert [one.definition.bound for one in found] == bounds
+
+
 def test_a_part_of_a_conjunction_can_be_left_out() -> None:
     both = defined_predicate(Conjunction((BOX, BOX), ((FAR, (0, 1)), (HIGH, (1, 0)))))
     (left,) = without_part([both], FAR)
