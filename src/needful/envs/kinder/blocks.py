@@ -119,7 +119,12 @@ BLOCK_VARIABLE = Variable("?block", RECTANGLE)
 TARGET_BLOCK_VARIABLE = Variable("?block", TARGET_BLOCK)
 
 
-def pick_operator(controller: Controller, thing: Variable, leaves: Iterable[LiftedAtom] = ()) -> Operator:
+def pick_operator(
+    controller: Controller,
+    thing: Variable,
+    leaves: Iterable[LiftedAtom] = (),
+    holding: Predicate = HOLDING,
+) -> Operator:
     """Return the oracle operator of a controller that grasps a thing; atoms in `leaves` become false."""
     empty, parameters = HAND_EMPTY.lifted(ROBOT_VARIABLE), [ROBOT_VARIABLE, thing]
     left = tuple(leaves)
@@ -130,7 +135,7 @@ def pick_operator(controller: Controller, thing: Variable, leaves: Iterable[Lift
         parameters,
         (controller, (ROBOT_VARIABLE, thing)),
         needs=[empty],
-        adds=[HOLDING.lifted(ROBOT_VARIABLE, thing)],
+        adds=[holding.lifted(ROBOT_VARIABLE, thing)],
         deletes=[empty, *left],
     )
 
