@@ -28,8 +28,8 @@ from needful.envs.kinder.blocks import (
     require_held,
     uniform_model,
 )
-from needful.envs.kinder.bodies import overlap
-from needful.envs.kinder.driving import carried_box, carrying_pose, drive, pick
+from needful.envs.kinder.bodies import CLEARANCE, overlap
+from needful.envs.kinder.driving import carried_box, carrying_pose, drive, find_way, pick
 from needful.envs.kinder.environment import RECTANGLE, ROBOT, KinderEnvironment, Room, Skill
 from needful.envs.kinder.motion import Waypoint, Waypoints
 from needful.errors import EnvironmentFailure
@@ -59,19 +59,26 @@ def _pick(room: Room, state: State, objects: Sequence[Object], parameters: Param
 def _put_down(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
     """Put a block down, so far from other objects that the robot can pass between them.
 
+    No object is reported to be in the way, because the block may lie anywhere: another place is easier to
+    find than one that must be cleared first.
+
     Parameters: x and y of the block's centre, and the direction of the robot.
     """
     _, block = objects
     scene = room.scene(state)
     require_held(scene, block)
     goal = carrying_pose(scene, block, *parameters)
-    require_free(scene, goal)
     box = carried_box(scene, block, goal)
     passage = 2 * scene.robot.retracted_radius
     for body in scene.bodies:
         if body.obj not in (None, block) and overlap(box, body.shape, passage):
             raise EnvironmentFailure(f"too close to {body.name}")
-    return (*drive(room, scene, goal), Waypoint(goal, False))
+    if next(scene.collisions(goal, CLEARANCE), None) is not None:
+        raise EnvironmentFailure("no space for the robot")
+    way = find_way(room, scene, goal)
+    if way is None:
+        raise EnvironmentFailure("there is no way to the place")
+    return (*way, Waypoint(goal, False))
 
 
 def _deliver(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
