@@ -30,7 +30,7 @@ from needful.core.plans import (
 )
 from needful.core.state import State, median_state
 from needful.core.tasks import Task
-from needful.errors import EnvironmentFailure, check_at_least
+from needful.errors import CheckedSettings, EnvironmentFailure, at_least
 from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.budget import Budget, Clock
 from needful.planning.refinement import Refinement, RefinementLimits, ResumableRefinement
@@ -44,7 +44,7 @@ REPAIR_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class AgentConfig:
+class AgentConfig(CheckedSettings):
     """The settings and limits of an agent.
 
     Attributes:
@@ -62,20 +62,11 @@ class AgentConfig:
     """
 
     planning: PlanningConfig = field(default_factory=PlanningConfig)
-    max_controllers: int = 100
-    max_replans: int = 20
-    max_misses: int = 5
-    readings: int = 30
-    careful_readings: int = 100
-
-    def __post_init__(self) -> None:
-        check_at_least(
-            1,
-            max_controllers=self.max_controllers,
-            readings=self.readings,
-            careful_readings=self.careful_readings,
-        )
-        check_at_least(0, max_replans=self.max_replans, max_misses=self.max_misses)
+    max_controllers: int = at_least(1, 100)
+    max_replans: int = at_least(0, 20)
+    max_misses: int = at_least(0, 5)
+    readings: int = at_least(1, 30)
+    careful_readings: int = at_least(1, 100)
 
 
 @dataclass(frozen=True, slots=True)
