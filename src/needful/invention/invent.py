@@ -36,6 +36,7 @@ from needful.invention.proposals import Proposal
 from needful.invention.repair import repair
 from needful.invention.result import MAX_EXAMPLES, Examples, InventedPredicate, Invention
 from needful.invention.search import Scored, Scorer, UsesByName, climb, first_steps, prune
+from needful.invention.superfluous_steps import without_detours
 from needful.planning.planners import make_planner
 
 # With a simulator, the first search accepts only clear predicates: those that exclude false steps whose
@@ -100,6 +101,8 @@ def invent_predicates(
     """
     config = config or InventionConfig()
     given, known = _withhold(vocabulary, tuple(demonstrations), tasks, config.keep)
+    if execute is not None:
+        known = without_detours(known, execute, deadline)
     abstractor = DemonstrationAbstractor(known)
     expressions = enumerate_expressions(known, config.formulas)
     training, scoring = _split(len(known), config.scoring_demonstrations)
