@@ -141,7 +141,7 @@ def test_objects_that_close_a_passage_are_found() -> None:
     assert lattice.path(goal) is None
     assert lattice.path_obstacles(goal) == (wall,)
     assert lattice.path_obstacles(goal, kept=wall) == ()
-    # If the robot cannot put a block down at a place, it is no reason to remove others: it has other places.
+    # A place at which no block can be put down is no reason to remove others: there are other places.
     pick, put_down, _ = environment.vocabulary.controllers
     held = environment.execute(state, pick(robot, target, parameters=(0.5, 0.0))).state
     assert "no way" in str(put_down(robot, target, parameters=(2.0, 1.0, 0.0)).rejection_reason(held))
