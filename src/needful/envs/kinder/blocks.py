@@ -32,12 +32,13 @@ def _hand_empty(state: State, objects: Sequence[Object]) -> bool:
     return not _held(state)
 
 
-def _holding(state: State, objects: Sequence[Object]) -> bool:
+def is_held(state: State, objects: Sequence[Object]) -> bool:
+    """Return whether the robot, the first object, holds the second one."""
     return objects[1] in _held(state)
 
 
 HAND_EMPTY = Predicate("HandEmpty", (ROBOT,), _hand_empty)
-HOLDING = Predicate("Holding", (ROBOT, RECTANGLE), _holding)
+HOLDING = Predicate("Holding", (ROBOT, RECTANGLE), is_held)
 
 
 def box_of(state: State, obj: Object) -> Box:
@@ -47,7 +48,7 @@ def box_of(state: State, obj: Object) -> Box:
 
 
 def rectangle_of(scene: Scene, obj: Object) -> Box:
-    """Return the rectangle of an object."""
+    """Return the rectangle of an object, the first one if it has several."""
     shape = next(body.shape for body in scene.bodies if body.obj == obj)
     assert isinstance(shape, Box)
     return shape
@@ -61,7 +62,7 @@ def require_empty_hand(scene: Scene) -> None:
 
 def require_held(scene: Scene, block: Object) -> None:
     """Raise `EnvironmentFailure` unless the robot holds the block and nothing else."""
-    if [body.obj for body in scene.held()] != [block]:
+    if {body.obj for body in scene.held()} != {block}:
         raise EnvironmentFailure(f"the robot does not hold {block.name}, or not only {block.name}")
 
 

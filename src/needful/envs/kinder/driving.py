@@ -44,7 +44,7 @@ def pick(room: Room, state: State, block: Object, side: int, place: float, reach
     reached = (Waypoint(grasp), Waypoint(grasp, True))
     require_free_motion(replace(scene, pose=before), block, reached, room.limits)
     grasped = scene.at(grasp, True)
-    if [body.obj for body in grasped.held()] != [block]:
+    if {body.obj for body in grasped.held()} != {block}:
         others = [body.obj for body in grasped.held() if body.obj is not None and body.obj != block]
         raise EnvironmentFailure(f"the gripper would not hold {block.name} alone", others)
     pulled = Waypoint(replace(grasp, arm=_shortest_arm(grasped)), True)
