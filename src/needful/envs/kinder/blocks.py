@@ -77,6 +77,10 @@ def require_free_motion(scene: Scene, block: Object, waypoints: Waypoints, limit
     The `offending` objects of the failure are all objects in the way. If a wall or a table is also in the
     way, there are none, because removing the objects would not help.
     """
+    # Test the last pose first: most motions that fail end in a wall, and a motion has many poses.
+    last = tuple(scene.collisions(waypoints[-1].pose, CLEARANCE))
+    if not all(body.movable for body in last):
+        require_none(last)
     hit: dict[str, Body] = {}
     for step in steps(scene, waypoints, limits):
         if step.pose != scene.pose:
