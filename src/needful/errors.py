@@ -139,6 +139,13 @@ def check_at_least(minimum: int, **settings: int | None) -> None:
             raise InvalidInputError(f"{name} must be at least {minimum}, got {number}.")
 
 
+def check_seconds(**limits: float) -> None:
+    """Raise `InvalidInputError` if a time limit is no number or not above 0."""
+    for name, value in limits.items():
+        if not (isinstance(value, int | float) and value > 0):
+            raise InvalidInputError(f"{name} must be more than 0 seconds, got {value!r}.")
+
+
 def at_least(minimum: int, default: int) -> Any:
     """Return a field of `CheckedSettings` with a default value, whose values must be at least `minimum`."""
     return field(default=default, metadata={"minimum": minimum})

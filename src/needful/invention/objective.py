@@ -31,7 +31,7 @@ MAX_GROUND_OPERATORS = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Suffix:
-    """A suffix of a demonstration (its rest from some state on), and a model's plan from the same state.
+    """The rest of a demonstration from one of its states on, and a model's plan from the same state.
 
     Attributes:
         demonstration: the index of the demonstration.

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 import numpy as np
 
 from needful.abstraction import abstract
-from needful.core.atoms import AbstractState, Predicate
+from needful.core.atoms import AbstractState
 from needful.core.controllers import Controller, GroundController
-from needful.core.model import Vocabulary
-from needful.core.objects import Type
+from needful.core.model import Named, Vocabulary, find_equal
 from needful.core.state import State
 from needful.errors import CheckedSettings, InvalidInputError, UnknownNameError, at_least
 from needful.policies.graph_encoding import GraphEncoding
 from needful.policies.network import NetworkSize, NumpyBackend, evaluate_network, weight_shapes
-
-Named = TypeVar("Named", Type, Predicate, Controller)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,15 +125,7 @@ def _bound(kind: str, trained: Sequence[Named], domain: Sequence[Named]) -> tupl
     an item of `trained` is missing in `domain` or is defined differently there.
     """
     by_name = {each.name: each for each in domain}
-    for each in trained:
-        if each.name not in by_name:
-            raise UnknownNameError(f"{kind} of the policy", each.name, by_name)
-        if by_name[each.name] != each:
-            raise InvalidInputError(
-                f"The policy and the domain disagree about the {kind} {each.name!r}: the definitions have "
-                "the same name but differ. Train the policy again on demonstrations of this domain."
-            )
-    return tuple(by_name[each.name] for each in trained)
+    return tuple(find_equal(kind, each, by_name, "of the policy") for each in trained)
 
 
 def _decode(

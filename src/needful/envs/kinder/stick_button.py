@@ -31,8 +31,8 @@ TABLE_EDGE = StickButton2DEnvConfig().table_pose.y
 PRESSED_COLOUR = StickButton2DEnvConfig().button_pressed_rgb
 # A button counts as touched by a planned motion if the shapes overlap by this much.
 TOUCH = 0.01
-# To touch a button, the base may stand at one of these distances from the button's centre, in one of this
-# number of directions.
+# To touch a button, the base may stand at one of these distances from the button's centre, in one of
+# `DIRECTIONS` evenly spaced directions.
 DISTANCES = (0.12, 0.06, 0.0)
 DIRECTIONS = 12
 # If no straight way to these places is free, paths around obstacles are searched to this many of them.
