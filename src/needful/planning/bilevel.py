@@ -27,6 +27,7 @@ from needful.core.tasks import AbstractTask, Task
 from needful.errors import InvalidInputError, UnknownNameError, check_at_least
 from needful.planning.budget import Budget, Clock
 from needful.planning.costs import Suspicions
+from needful.planning.failure_details import explain_rejections, unreachable_atoms
 from needful.planning.interfaces import Planner, PlanStream, Problem
 from needful.planning.planners import default_planner
 from needful.planning.refinement import Refinement, RefinementLimits, ResumableRefinement
@@ -156,14 +157,17 @@ def plan(
         )
     started = clock()
     operators = [one for one in model.operators if config.allow_noops or not _is_noop(one)]
-    problem = config.planner(operators, AbstractTask(task.objects, initial, task.goal), budget)
+    abstracted = AbstractTask(task.objects, initial, task.goal)
+    problem = config.planner(operators, abstracted, budget)
     statistics.seconds_grounding += clock() - started
     if problem is None:
         outcome = Outcome.TIMEOUT if budget.expired() else Outcome.OUT_OF_NODES
         return PlanningResult(outcome, statistics=statistics)
     if not problem.goal_reachable:
-        return PlanningResult(Outcome.NO_ABSTRACT_PLAN, statistics=statistics)
-    return _Attempt(task, initial, model, execute, config, seed, budget, statistics, problem).run()
+        unreachable = unreachable_atoms(abstracted, operators, config.planner, budget)
+        return PlanningResult(Outcome.NO_ABSTRACT_PLAN, statistics=statistics, unreachable=unreachable)
+    attempt = _Attempt(task, initial, model, execute, config, seed, budget, statistics, problem)
+    return explain_rejections(attempt.run())
 
 
 def _is_noop(operator: Operator) -> bool:
