@@ -34,6 +34,23 @@ def test_unreachable_goal_atoms_are_named() -> None:
     assert explained.cause == "No sequence of the operators makes Inside(ball0, jar0) true."
 
 
+def test_atoms_that_are_unreachable_because_of_deletes_are_named() -> None:
+    """Grasp makes the hand busy, so a Drop that needs a free hand is never possible."""
+    whole, start = toy_world.model(SAMPLER), toy_world.task(balls=2).initial_state
+    robot, balls = start.of_type(toy_world.ROBOT)[0], start.of_type(toy_world.BALL)
+    held = frozenset(toy_world.HOLDING(robot, ball) for ball in balls)
+    result = plan(Task(start, held), whole, toy_world.execute)
+    assert (result.outcome, result.unreachable) == (Outcome.NO_ABSTRACT_PLAN, ())  # each alone is possible
+    free = toy_world.HAND_FREE.lifted(whole.operators[0].parameters[0])
+    operators = tuple(
+        replace(one, preconditions=one.preconditions | {free}) if one.name == "Drop" else one
+        for one in whole.operators
+    )
+    task = toy_world.task()
+    result = plan(task, replace(whole, operators=operators), toy_world.execute)
+    assert (result.outcome, frozenset(result.unreachable)) == (Outcome.NO_ABSTRACT_PLAN, task.goal)
+
+
 @dataclass(frozen=True)
 class Narrow:
     """An initiation test with two reasons to reject parameters."""
@@ -48,13 +65,16 @@ class Narrow:
 def test_rejected_draws_have_the_reasons_of_the_initiation_test() -> None:
     whole = toy_world.model(SAMPLER)
     operators = tuple(
-        replace(one, controller=replace(one.controller, initiable=Narrow())) if one.name == "MoveTo" else one
+        replace(one, controller=replace(one.controller, initiable=Narrow()))
+        if one.name == "MoveTo"
+        else one
         for one in whole.operators
     )
     samplers = {one.name: SAMPLER for one in operators if one.controller.low}
     model = replace(whole, operators=operators, samplers=samplers)
     result = plan(toy_world.task(), model, toy_world.execute, PlanningConfig(max_abstract_plans=1))
-    assert result.failure is not None and result.failure.draws
+    assert result.failure is not None
+    assert result.failure.draws
     for draw in result.failure.draws:
         assert draw.reason == ("too far left" if draw.parameters[0] < 0 else "too far right")
     _, groups = group_draws(result.failure.draws)

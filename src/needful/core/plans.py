@@ -167,8 +167,8 @@ class PlanningResult:
         statistics: counters and times of the search.
         suspects: the ground operators that failed in every try although their controllers ran, in the order
             of discovery. The search avoided them in later plans if it could.
-        unreachable: if there is no abstract plan, the goal atoms that no sequence of operators makes true,
-            even if delete effects are ignored.
+        unreachable: if there is no abstract plan, the goal atoms that no sequence of operators makes true.
+            Empty if each atom can be reached by itself, or if this could not be decided quickly.
     """
 
     outcome: Outcome

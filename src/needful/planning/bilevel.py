@@ -27,7 +27,7 @@ from needful.core.tasks import AbstractTask, Task
 from needful.errors import InvalidInputError, UnknownNameError, check_at_least
 from needful.planning.budget import Budget, Clock
 from needful.planning.costs import Suspicions
-from needful.planning.failure_details import explain_rejections, unreachable_atoms
+from needful.planning.failure_details import add_failure_details
 from needful.planning.interfaces import Planner, PlanStream, Problem
 from needful.planning.planners import default_planner
 from needful.planning.refinement import Refinement, RefinementLimits, ResumableRefinement
@@ -163,11 +163,11 @@ def plan(
     if problem is None:
         outcome = Outcome.TIMEOUT if budget.expired() else Outcome.OUT_OF_NODES
         return PlanningResult(outcome, statistics=statistics)
-    if not problem.goal_reachable:
-        unreachable = unreachable_atoms(abstracted, operators, config.planner, budget)
-        return PlanningResult(Outcome.NO_ABSTRACT_PLAN, statistics=statistics, unreachable=unreachable)
-    attempt = _Attempt(task, initial, model, execute, config, seed, budget, statistics, problem)
-    return explain_rejections(attempt.run())
+    result = PlanningResult(Outcome.NO_ABSTRACT_PLAN, statistics=statistics)
+    if problem.goal_reachable:
+        attempt = _Attempt(task, initial, model, execute, config, seed, budget, statistics, problem)
+        result = attempt.run()
+    return add_failure_details(result, abstracted, operators, config.planner, budget)
 
 
 def _is_noop(operator: Operator) -> bool:
