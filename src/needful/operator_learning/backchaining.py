@@ -23,6 +23,7 @@ from functools import cached_property
 from typing import Generic, Protocol, TypeVar
 
 from needful.core.controllers import Controller
+from needful.core.objects import Abbreviated
 from needful.core.operators import Operator
 from needful.operator_learning.encoding import EncodedDemonstration, EncodedTransition
 from needful.operator_learning.matching import SKIPPED, ChainLink, Matcher
@@ -155,7 +156,7 @@ def backchain(
 
     A skippable transition (see `EncodedTransition`) that adds no atom is skipped if no operator adds
     something necessary there. With `skip_purposeless`, a skippable transition is also skipped if it adds
-    atoms, but no necessary ones.
+    atoms, but no necessary ones. An incidental transition that adds nothing necessary needs nothing.
     `previous` must have been computed with the same value of `skip_purposeless`.
     """
     unchanged = previous.operator_texts <= diff.unchanged_texts
@@ -192,6 +193,8 @@ def backchain(
             best = ChainLink(SKIPPED, necessary)
         if best is None:
             break
+        if transition.incidental and not (best.match.changes | ~transition.before) & necessary:
+            best = ChainLink(best.match, necessary)
         necessary = best.necessary
         links.append(best)
     links.reverse()
@@ -199,8 +202,8 @@ def backchain(
     return previous if found == previous.links else Backchain(previous.demonstration, found)
 
 
-@dataclass(frozen=True, eq=False)
-class Coverage:
+@dataclass(frozen=True, eq=False, repr=False)
+class Coverage(Abbreviated):
     """A set of operators, and one chain per demonstration.
 
     A chain is the sequence of grounded operators by which backchaining explains a demonstration.
@@ -210,10 +213,6 @@ class Coverage:
 
     operators: tuple[Operator, ...]
     chains: tuple[Backchain, ...]
-
-    def __repr__(self) -> str:
-        counts = f"operators={len(self.operators)}, demonstrations={len(self.chains)}"
-        return f"Coverage({counts}, uncovered={self.uncovered})"
 
     @classmethod
     def empty(cls, demonstrations: Iterable[EncodedDemonstration]) -> Coverage:
