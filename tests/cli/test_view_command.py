@@ -231,6 +231,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 def open_view(browser: Browser, server: ViewServer, width: int = 1200, scheme: str = "light") -> None:
+    browser.show("about:blank", width, 900)  # the page before this one may ask a server that has stopped
     browser.show(f"http://127.0.0.1:{server.server_port}/", width, 900, scheme)
 
 
@@ -278,6 +279,25 @@ def test_hostile_names_are_inert(browser: Browser, tmp_path: Path, width: int) -
         assert browser.messages == []
         local = f"http://127.0.0.1:{server.server_port}/"
         assert all(one.startswith((local, "data:")) for one in browser.requests)
+
+
+def test_a_deleted_run_is_reported_without_errors_in_the_console(
+    browser: Browser, screws: Path, tmp_path: Path
+) -> None:
+    for name in ("kept", "screws"):
+        shutil.copytree(screws, tmp_path / "runs" / name)
+    with serving(tmp_path / "runs") as server:
+        open_view(browser, server)
+        open_details(browser, 1)
+        shutil.rmtree(tmp_path / "runs" / "screws")
+        browser.run(
+            "new Promise(done => { const look = () => document.querySelector('#run').textContent"
+            ".includes('This run was deleted.') ? done() : setTimeout(look, 20); look(); })"
+        )
+        asked = [one for one in browser.requests if "run.json?run=screws" in one]
+        browser.run("new Promise(done => setTimeout(done, 2500))")  # longer than one poll
+        assert asked == [one for one in browser.requests if "run.json?run=screws" in one]
+        assert browser.messages == []
 
 
 def test_axe_finds_nothing(

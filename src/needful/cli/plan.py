@@ -166,7 +166,7 @@ def _as_json(result: PlanningResult) -> dict[str, Any]:
         "failure": None if result.solved else console.describe_failure(result),
         "cause": None if explained is None else explained.cause,
         "advice": None if explained is None else explained.advice,
-        "missing": [str(atom) for atom in result.failure.missing] if result.failure else [],
+        "missing": list(map(str, result.missing_atoms)),
         "suspects": [
             {"operator": str(one.operator), "missing": list(map(str, one.missing)), "tries": one.tries}
             for one in result.suspects

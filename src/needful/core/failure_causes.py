@@ -51,10 +51,19 @@ def explain_failure(result: PlanningResult) -> FailureCause | None:
     if result.solved:
         return None
     failure = result.failure
+    if failure is None and result.unreachable:
+        return _unreachable_goal(result.unreachable)
     if failure is None:
         unknown = FailureCause(f"The task ended with {result.outcome.value.replace('_', ' ')}.", "")
         return _WITHOUT_ATTEMPT.get(result.outcome, unknown)
     return _doubtful_operator(failure, result.suspects) or _failed_step(failure)
+
+
+def _unreachable_goal(atoms: Sequence[GroundAtom]) -> FailureCause:
+    return FailureCause(
+        f"No sequence of the operators makes {_listed(frozenset(atoms))} true.",
+        _WITHOUT_ATTEMPT[Outcome.NO_ABSTRACT_PLAN].advice,
+    )
 
 
 def _doubtful_operator(failure: Failure, suspects: Sequence[Suspect]) -> FailureCause | None:

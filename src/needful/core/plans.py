@@ -167,6 +167,8 @@ class PlanningResult:
         statistics: counters and times of the search.
         suspects: the ground operators that failed in every try although their controllers ran, in the order
             of discovery. The search avoided them in later plans if it could.
+        unreachable: if there is no abstract plan, the goal atoms that no sequence of operators makes true.
+            Empty if each atom can be reached by itself, or if this could not be decided quickly.
     """
 
     outcome: Outcome
@@ -177,6 +179,7 @@ class PlanningResult:
     failure: Failure | None = None
     statistics: SearchStatistics = field(default_factory=SearchStatistics)
     suspects: tuple[Suspect, ...] = ()
+    unreachable: tuple[GroundAtom, ...] = ()
 
     def __repr__(self) -> str:
         steps, actions = counted(self.abstract_plan, "abstract step"), counted(self.actions, "action")
@@ -197,6 +200,11 @@ class PlanningResult:
     def solved(self) -> bool:
         """Whether the task was solved."""
         return self.outcome is Outcome.SOLVED
+
+    @property
+    def missing_atoms(self) -> tuple[GroundAtom, ...]:
+        """The atoms that did not hold after the failed step, or the goal atoms that cannot be reached."""
+        return self.unreachable if self.failure is None else self.failure.missing
 
     @property
     def steps(self) -> tuple[GroundOperator | GroundController, ...]:

@@ -262,7 +262,7 @@ def make_record(
         samples=statistics.samples,
         plan_length=len(result.actions) if solved else 0,
         failure=None if solved else (failure.detail if failure else outcome.value.replace("_", " ")),
-        missing=() if solved or failure is None else tuple(map(str, failure.missing)),
+        missing=() if solved else tuple(map(str, result.missing_atoms)),
         versions=identity.versions,
         config_hash=identity.config_hash,
         objects=0 if task is None else len(task.objects),

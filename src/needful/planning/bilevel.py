@@ -27,6 +27,7 @@ from needful.core.tasks import AbstractTask, Task
 from needful.errors import InvalidInputError, UnknownNameError, check_at_least, check_seconds
 from needful.planning.budget import Budget, Clock
 from needful.planning.costs import Suspicions
+from needful.planning.failure_details import add_failure_details
 from needful.planning.interfaces import Planner, PlanStream, Problem
 from needful.planning.planners import default_planner
 from needful.planning.refinement import Refinement, RefinementLimits, ResumableRefinement
@@ -141,12 +142,8 @@ def plan(
     _check(task, model)
     config = config or PlanningConfig()
     clock = clock or config.clock
-    budget = Budget.seconds(
-        config.timeout,
-        max_nodes=config.max_nodes,
-        clock=clock,
-        max_ground_operators=config.max_ground_operators,
-    )
+    nodes, ground = config.max_nodes, config.max_ground_operators
+    budget = Budget.seconds(config.timeout, max_nodes=nodes, clock=clock, max_ground_operators=ground)
     statistics = SearchStatistics()
     initial = abstract(task.initial_state, model.vocabulary.predicates)
     if task.goal <= initial:
@@ -157,14 +154,16 @@ def plan(
     operators = [
         one for one in model.operators if config.allow_noops or one.add_effects or one.delete_effects
     ]
-    problem = config.planner(operators, AbstractTask(task.objects, initial, task.goal), budget)
+    abstracted = AbstractTask(task.objects, initial, task.goal)
+    problem = config.planner(operators, abstracted, budget)
     statistics.seconds_grounding += clock() - started
     if problem is None:
         outcome = Outcome.TIMEOUT if budget.expired() else Outcome.OUT_OF_NODES
         return PlanningResult(outcome, statistics=statistics)
-    if not problem.goal_reachable:
-        return PlanningResult(Outcome.NO_ABSTRACT_PLAN, statistics=statistics)
-    return _Attempt(task, initial, model, execute, config, seed, budget, statistics, problem).run()
+    result = PlanningResult(Outcome.NO_ABSTRACT_PLAN, statistics=statistics)
+    if problem.goal_reachable:
+        result = _Attempt(task, initial, model, execute, config, seed, budget, statistics, problem).run()
+    return add_failure_details(result, abstracted, operators, config.planner, budget)
 
 
 def _check(task: Task, model: PlanningModel) -> None:

@@ -99,7 +99,10 @@ class Field:
 
     def numbers(self) -> tuple[float, ...]:
         """Return the elements of the value, which must be an array of finite numbers."""
-        return tuple(item.number() for item in self.items())
+        values = self.value
+        if type(values) is list and all(type(value) is float and math.isfinite(value) for value in values):
+            return tuple(values)
+        return tuple(item.number() for item in self.items())  # other arrays, and errors with their paths
 
     def items(self) -> list[Field]:
         """Return the elements of the value, which must be an array."""

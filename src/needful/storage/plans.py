@@ -317,13 +317,16 @@ class _PlanReader:
         return tuple(item.look_up("object", self.objects) for item in fields)
 
     def _atoms_at(self, field: Field) -> AbstractState:
-        found = set()
-        for item in field.items():
-            number = item.integer()
-            if not 0 <= number < len(self.atoms):
-                raise item.fault(f"there is no atom {number}.", REMEDY)
-            found.add(self.atoms[number])
-        return frozenset(found)
+        numbers, known = field.value, self.atoms
+        if type(numbers) is list and all(type(one) is int and 0 <= one < len(known) for one in numbers):
+            return frozenset(known[number] for number in numbers)
+        return frozenset(map(self._atom_at, field.items()))
+
+    def _atom_at(self, item: Field) -> GroundAtom:
+        number = item.integer()
+        if not 0 <= number < len(self.atoms):
+            raise item.fault(f"there is no atom {number}.", REMEDY)
+        return self.atoms[number]
 
     def _step(self, field: Field) -> PlanStep:
         name, *objects = field.items() or [Field(None, field.source, field.path)]

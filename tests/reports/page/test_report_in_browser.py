@@ -400,6 +400,12 @@ def test_links_lead_to_a_task_a_step_and_an_operator(browser: Browser, pages: Pa
     browser.run("void (location.hash = '#task-2/step-3')")
     assert texts(browser, ".task h3") == ["Task 2 solved"]
     assert texts(browser, ".status")[0].startswith("After step 3 of 4")
+    top, bottom = browser.run(
+        "(() => { const box = selector => document.querySelector(selector).getBoundingClientRect();"
+        " return [box('.task h3').top - box('header .bar').bottom, box('.stage').bottom]; })()"
+    )
+    assert 0 <= top < 100
+    assert bottom <= HIGH  # the whole film is in view
     click(browser, ".steps button", 1)
     assert browser.run("location.hash") == "#task-2/step-1"
     link = browser.run("document.querySelector('.to-operator').getAttribute('href')")

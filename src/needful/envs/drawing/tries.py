@@ -49,7 +49,7 @@ def group_draws(draws: Sequence[Draw]) -> tuple[list[int], list[str]]:
 
 def _reason(draw: Draw) -> str:
     if draw.outcome is Outcome.NOT_INITIABLE:
-        return "could not start"
+        return f"could not start: {draw.reason}" if draw.reason else "could not start"
     if draw.missing:
         return f"missed {', '.join(map(str, draw.missing))}"
     return draw.reason or draw.outcome.value.replace("_", " ")

@@ -47,7 +47,7 @@ class FilmLimits:
 
 # The page of `needful run` has fewer films, so that drawing does not take longer than the run itself.
 # `needful report` draws the others.
-RUN_FILMS = FilmLimits(pictures=130, films=8)
+RUN_FILMS = FilmLimits(pictures=80, films=5)
 
 
 @dataclass(frozen=True, slots=True)

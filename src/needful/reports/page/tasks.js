@@ -65,7 +65,7 @@ function tasksSection(run) {
     view.replaceChildren(made);
     if (player && step !== null) player.go(step);
     if (move) {
-      shown.scrollIntoView({block: "start"});
+      made.scrollIntoView({block: "start"});
       chips.get(task).focus({preventScroll: true});
       setFragment(run, `task-${task.task}`, step === null ? null : `step-${step}`);
     }

@@ -2,6 +2,7 @@
 
 const POLL_MILLISECONDS = 2000;
 const MAX_REPORTED = page.maxReported;
+const DELETED = "This run was deleted.";
 const main = document.getElementById("main"), status = document.getElementById("status");
 const rows = new Map(), chosen = new Set();
 let known = [], selected = null, version = null, shownDetails = "";
@@ -89,13 +90,14 @@ function select(name) {
 async function refreshDetails() {
   const wanted = selected;
   if (wanted === null) return;
-  const answer = await fetch(`run.json?run=${encodeURIComponent(wanted)}`);
+  // Do not ask for a run that is not listed: the browser logs each answer 404 as an error.
+  const answer = rows.has(wanted) ? await fetch(`run.json?run=${encodeURIComponent(wanted)}`) : null;
   if (wanted !== selected) return;
-  const text = await answer.text();
+  const text = answer && answer.ok ? await answer.text() : DELETED;
   if (text === shownDetails) return;
   shownDetails = text;
-  if (!answer.ok) {
-    detail.replaceChildren(make("h2", {}, wanted), make("p", {class: "notice"}, "This run was deleted."));
+  if (text === DELETED) {
+    detail.replaceChildren(make("h2", {}, wanted), make("p", {class: "notice"}, DELETED));
     return;
   }
   const run = JSON.parse(text);
