@@ -110,6 +110,27 @@ def test_a_condition_needs_evidence_from_places_that_were_not_visited(demonstrat
     assert len(operator.parameters) == 1 + len(needs)
 
 
+def visits(seed: int, count: int, bare: int) -> Demonstration:
+    """Visit `count` shaded places one after the other; there are `bare` places without a tree."""
+    rng = random.Random(seed)
+    places = [PLACE(f"place{i}") for i in range(count + bare)]
+    rng.shuffle(places)
+    trees = [TREE("elm"), TREE("oak")]
+    states = [frozenset(SHADED(place, rng.choice(trees)) for place in places[:count])]
+    for place in places[:count]:
+        states.append(states[-1] | {SEEN(place)})
+    goal = frozenset(map(SEEN, places[:count]))
+    return Demonstration((*places, *trees), goal, tuple(states), tuple(map(VISIT, places[:count])))
+
+
+def test_the_evidence_may_be_in_the_longest_demonstrations_only():
+    """In the shorter half of the demonstrations, there is no other place to visit."""
+    short = [visits(seed, count=1, bare=0) for seed in range(10)]
+    long = [visits(seed, count=2, bare=3) for seed in range(10, 20)]
+    (operator,) = learn_operators(short + long).operators
+    assert {str(atom) for atom in operator.preconditions} == {"Shaded(?x0, ?x1)"}
+
+
 SHELF, TABLE, ITEM = Type("shelf"), Type("table"), Type("item")
 HOLDING = Predicate("Holding", (ITEM,))
 AT_SHELF, AT_TABLE = Predicate("AtShelf", (SHELF,)), Predicate("AtTable", (TABLE,))

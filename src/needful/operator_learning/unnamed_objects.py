@@ -31,7 +31,7 @@ from needful.operator_learning.hill_climbing import Climb, Resume
 from needful.operator_learning.induction import Datum, LiftedAtomMap, lifted_atoms
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.objective import Hypothesis
-from needful.operator_learning.opportunities import ANYTHING, SCREENING_DEMONSTRATIONS, Opportunities, holds
+from needful.operator_learning.opportunities import ANYTHING, Opportunities, holds
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_conditions import (
     Condition,
@@ -45,6 +45,8 @@ from needful.operator_learning.unnamed_conditions import (
 # evidence for considering a condition.
 ENOUGH_BITS = 8.0
 MIN_BITS = 2.0
+# The number of demonstrations whose transitions are first searched for shared conditions.
+SCREENING_DEMONSTRATIONS = 4
 # A condition on a further unnamed object needs this much more evidence than the condition without it.
 BITS_PER_OBJECT = 4.0
 
