@@ -27,6 +27,8 @@ from needful.operator_learning.partition import FittedOperator
 
 # In the key of an atom, this index stands for any object.
 ANYTHING = -1
+# An atom key whose name begins with this character stands for a type: it holds for objects of the type.
+TYPE_PREFIX = ":"
 # The maximum numbers of examined demonstrations, states per demonstration, and groundings per state.
 EXAMINED_DEMONSTRATIONS = 16
 EXAMINED_STATES = 20
@@ -255,6 +257,8 @@ def satisfying_objects(key: AtomKey, transition: EncodedTransition, bound: tuple
     """
     name, indices = key
     table, last = transition.table, len(bound)
+    if name[0] == TYPE_PREFIX:
+        return table.of_type_named(name[1:])
     mask = transition.before & table.with_predicate(name)
     positions: list[int] = []
     for position, index in enumerate(indices):

@@ -156,10 +156,15 @@ def _linked(proposal: _Proposal) -> bool:
     The connection may be indirect: through atoms that mention other objects of the condition. A condition
     without a connection may be a mere habit of the demonstrator, who for example walks to the table only
     while holding something.
+
+    If the operator has no parameters, at least two atoms must connect the objects with each other. For
+    example, `pick_up_bomb()` requires that the robot is at a place, and that the bomb is at the same place.
     """
     arity = len(proposal.fitted.operator.parameters)
     for condition in proposal.conditions:
-        linked = set(range(arity))
+        if not arity and len(condition.atoms) == 1:
+            return False
+        linked = set(range(arity)) or {0}
         atoms = {frozenset(indices) for _, indices in condition.atoms}
         while reached := {index for one in atoms if one & linked for index in one} - linked:
             linked |= reached
