@@ -25,7 +25,8 @@ import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import field, fields
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from needful.core.objects import Object
@@ -136,6 +137,29 @@ def check_at_least(minimum: int, **settings: int | None) -> None:
             raise InvalidInputError(f"{name} must be an integer, got {value!r}.") from None
         if number < minimum:
             raise InvalidInputError(f"{name} must be at least {minimum}, got {number}.")
+
+
+def check_seconds(**limits: float) -> None:
+    """Raise `InvalidInputError` if a time limit is no number or not above 0."""
+    for name, value in limits.items():
+        if not (isinstance(value, int | float) and value > 0):
+            raise InvalidInputError(f"{name} must be more than 0 seconds, got {value!r}.")
+
+
+def at_least(minimum: int, default: int) -> Any:
+    """Return a field of `CheckedSettings` with a default value, whose values must be at least `minimum`."""
+    return field(default=default, metadata={"minimum": minimum})
+
+
+class CheckedSettings:
+    """The base class of dataclasses with settings; it checks the fields declared with `at_least`."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        for one in fields(self):  # type: ignore[arg-type]
+            if "minimum" in one.metadata:
+                check_at_least(one.metadata["minimum"], **{one.name: getattr(self, one.name)})
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:

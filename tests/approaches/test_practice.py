@@ -117,7 +117,7 @@ def test_limits_of_practice() -> None:
     for name in ("practice_rounds", "practice_executions"):
         with pytest.raises(InvalidInputError, match=rf"{name} must be at least 1, got 0"):
             ExperimentConfig(**{name: 0})
-    with pytest.raises(InvalidInputError, match="practice_tasks cannot be negative, got -1"):
+    with pytest.raises(InvalidInputError, match="practice_tasks must be at least 0, got -1"):
         ExperimentConfig(practice_tasks=-1)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import pytest
 
 from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
 from needful.core.model import PlanningModel, Vocabulary
-from needful.core.objects import MAX_REPR, Type, Variable
+from needful.core.objects import MAX_REPR, Abbreviated, Type, Variable
 from needful.core.operators import DeletePattern, GroundedTransition, Operator, OperatorData, Wildcard
 from needful.core.plans import Failure, Outcome, PlanningResult
 from needful.core.state import State
@@ -118,3 +120,26 @@ LONG = "long" * 100
 def test_long_reprs_are_cut_off(value: object) -> None:
     assert len(repr(value)) == MAX_REPR
     assert repr(value).endswith("...)")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Parcel(Abbreviated):
+    """One field of each kind that is abbreviated."""
+
+    name: str
+    items: tuple[int, ...]
+    mask: int
+    outcome: Outcome
+    inner: Parcel | None = None
+    secret: str = field(default="", repr=False)
+
+
+def test_abbreviated_dataclasses_count_items() -> None:
+    parcel = Parcel("a", (1, 2), 5, Outcome.TIMEOUT, secret="x")
+    assert repr(parcel) == "Parcel(name='a', items=2 items, mask=5, outcome=timeout, inner=None)"
+    # Python refuses to write a number of more than 4300 decimal digits.
+    outer = Parcel(LONG, (1,), (1 << 50_000) - 1, Outcome.SOLVED, parcel)
+    assert (
+        repr(outer)
+        == "Parcel(name=400 characters, items=1 item, mask=50000 bits, outcome=solved, inner=Parcel(...))"
+    )

@@ -137,11 +137,14 @@ def test_an_oracle_that_solves_nothing_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("wrong", "expected"),
     [
-        ({"demos": 0}, "at least one demonstration, got 0"),
-        ({"tasks": -1}, "cannot be negative, got -1"),
+        ({"demos": 0}, "demos must be at least 1, got 0"),
+        ({"demos": "5"}, "demos must be an integer, got '5'"),
+        ({"tasks": -1}, "tasks must be at least 0, got -1"),
+        ({"tasks": 2.5}, "tasks must be an integer, got 2.5"),
+        ({"learning_timeout": "9"}, "learning_timeout must be more than 0 seconds, got '9'"),
     ],
 )
-def test_configurations_are_checked(wrong: dict[str, int], expected: str) -> None:
+def test_configurations_are_checked(wrong: dict[str, object], expected: str) -> None:
     with pytest.raises(InvalidInputError, match=expected):
         RunConfig(**wrong)  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match="Did you mean 'necessary'"):

@@ -22,7 +22,7 @@ from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import oracle_operator
 from needful.errors import EnvironmentFailure, InvalidInputError
-from needful.planning.agent import Agent, AgentConfig
+from needful.planning.agent import MAX_FAILED_PLANS, Agent, AgentConfig
 from needful.planning.bilevel import PlanningConfig, plan
 from toy_world import UniformSampler
 
@@ -313,11 +313,11 @@ def test_without_a_plan_the_agent_gives_up() -> None:
 
 
 def test_the_outcome_says_why_no_plan_was_found() -> None:
-    config = AgentConfig(PlanningConfig(horizon=1), max_replans=2)
+    config = AgentConfig(PlanningConfig(horizon=1), max_replans=1)
     result = Agent(MODEL, toy_world.execute, config).run(TASK, ScriptedWorld(TASK.initial_state))
     assert result.outcome is Outcome.HORIZON_EXCEEDED
     assert result.failure is not None
-    assert "limit of 2 replans" in result.failure.detail
+    assert "limit of 1 replans" in result.failure.detail
     assert "more than 1 low-level actions" in result.failure.detail
 
 
@@ -388,6 +388,27 @@ def test_an_observation_is_the_median_of_noisy_readings() -> None:
     rng = np.random.default_rng(0)
     readings = [-10.0 + rng.normal(0.0, 1.0) for _ in range(9)]
     assert result.states[0].get(ROBOT, "x") == np.median(readings)
+
+
+def test_readings_are_doubled_while_no_plan_is_found() -> None:
+    world = Noisy(TASK.initial_state, deviation=1.0)
+    config = AgentConfig(readings=4, careful_readings=4, max_replans=3)
+    result = Agent(replace(MODEL, operators=(), samplers={}), toy_world.execute, config).run(TASK, world)
+    assert not result.solved
+    assert result.replans == 3
+    assert world.readings == 4 * 2**4
+
+
+def test_the_agent_gives_up_if_no_plan_is_found_for_an_exact_state() -> None:
+    def nothing_works(state: State, action: GroundController) -> Execution:
+        return Execution(state, 1)
+
+    result = Agent(MODEL, nothing_works).run(TASK, ScriptedWorld(TASK.initial_state))
+    assert not result.solved
+    assert result.replans == MAX_FAILED_PLANS - 1
+    assert result.actions == ()
+    assert result.failure is not None
+    assert "3 times in the same state" in result.failure.detail
 
 
 def test_more_readings_are_taken_before_a_miss_is_believed() -> None:

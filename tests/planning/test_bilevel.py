@@ -11,15 +11,15 @@ import pytest
 
 import toy_world
 from fake_clock import FakeClock
-from needful.core.atoms import Predicate
+from needful.core.atoms import AbstractState, Predicate
 from needful.core.controllers import Execution, GroundController
 from needful.core.model import ConstantSampler, PlanningModel
 from needful.core.objects import Object
-from needful.core.plans import Outcome, PlanningResult
+from needful.core.plans import AbstractPlan, Outcome, PlanningResult
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.planning.bilevel import PlanningConfig, plan, predicted_subgoals
+from needful.planning.bilevel import PlanningConfig, necessary_subgoals, plan, predicted_subgoals
 from needful.planning.planners import make_planner
 from toy_world import UniformSampler
 
@@ -74,6 +74,23 @@ def test_a_lid_is_taken_off_after_one_failure() -> None:
     assert predicates <= set(toy_world.VOCABULARY.predicates)
 
 
+def test_plans_of_a_task_share_their_ground_operators() -> None:
+    plans: list[AbstractPlan] = []
+
+    def recorded(
+        found: AbstractPlan, initial: AbstractState, goal: AbstractState
+    ) -> tuple[AbstractState, ...]:
+        plans.append(found)
+        return necessary_subgoals(found, initial, goal)
+
+    task = toy_world.task(lids_on=True)
+    check_solution(solve(task, config=PlanningConfig(subgoals=recorded)), task)
+    first, second = plans
+    common = set(first) & set(second)
+    assert common
+    assert {id(step) for step in first if step in common} == {id(step) for step in second if step in common}
+
+
 def test_with_one_abstract_plan_a_lid_ends_planning() -> None:
     task = toy_world.task(lids_on=True)
     result = solve(task, config=PlanningConfig(max_abstract_plans=1))
@@ -81,6 +98,7 @@ def test_with_one_abstract_plan_a_lid_ends_planning() -> None:
     assert result.statistics.abstract_plans == 1
     assert result.failure is not None
     assert str(result.failure.operator) == "Drop(robot, ball0, jar0)"
+    assert result.failure.detail.endswith("No further plans are tried: max_abstract_plans is 1.")
     assert len(result.actions) == result.failure.step == 2
 
 
@@ -315,15 +333,17 @@ def test_unknown_goal_predicates_are_named_before_planning() -> None:
     [
         ("timeout", 0.0),
         ("timeout", float("nan")),
+        ("timeout", "5"),
+        ("timeout", None),
         ("max_abstract_plans", 0),
         ("samples_per_step", -1),
         ("horizon", 0),
         ("max_nodes", 0),
     ],
 )
-def test_invalid_settings_of_planning_are_refused(setting: str, value: float) -> None:
+def test_invalid_settings_of_planning_are_refused(setting: str, value: object) -> None:
     with pytest.raises(InvalidInputError, match=setting):
-        PlanningConfig(**{setting: value})
+        PlanningConfig(**{setting: value})  # type: ignore[arg-type]
 
 
 def test_a_seed_repeats_everything() -> None:

@@ -271,8 +271,10 @@ def test_reprs_are_short() -> None:
     for each in (everything, everything.graph, STANDARDISATION, GraphEncoding.of(VOCABULARY)):
         assert repr(each).startswith(type(each).__name__ + "(")
         assert len(repr(each)) <= 120
-    nodes, edges = len(everything.graph.nodes), len(everything.graph.edges)
-    assert repr(everything) == f"Examples(12 actions, Graph(12 graphs, {nodes} nodes, {edges} edges))"
+    nodes = f"{len(everything.graph.nodes)} items"
+    assert repr(everything) == (
+        f"Examples(graph=Graph(...), argument_labels={nodes}, controllers=12 items, parameters=12 items)"
+    )
 
 
 def test_adam_agrees_with_torch() -> None:

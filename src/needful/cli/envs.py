@@ -48,7 +48,8 @@ def envs(as_json: AsJson = False) -> None:
         if not CATALOGUE[name].installed:
             console.print_result(f"  to install: {install_command(row['extra'])}")
     for name, kinder in KINDER.items():
-        console.print_result(f"{name}-{kinder.letter}N, N in {', '.join(map(str, kinder.sizes))}")
+        sizes = f"-{kinder.letter}N, N in {', '.join(map(str, kinder.sizes))}" if kinder.letter else ""
+        console.print_result(f"{name}{sizes}")
         console.print_result(f"  {kinder.description} An environment of KinDER, see docs/kinder.md.")
 
 

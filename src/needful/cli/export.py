@@ -11,7 +11,7 @@ from needful.abstraction import abstract
 from needful.approaches.files import bind_model, model_directory, open_model
 from needful.cli import console
 from needful.cli.environments import chosen_environment
-from needful.cli.options import AsJson, Force, ModelPath, Seed, enum_member
+from needful.cli.options import AsJson, Force, ModelPath, Seed, enum_member, enum_option
 from needful.core.model import PlanningModel
 from needful.core.tasks import AbstractTask
 from needful.envs.contract import Split
@@ -25,11 +25,7 @@ def export(
     pddl: Annotated[Path, typer.Option("--pddl", "--out", help="Folder to write.")],
     style: Annotated[
         str,
-        typer.Option(
-            "--style",
-            metavar="|".join(one.value for one in PddlStyle),
-            help="How quantified deletes are written; strips needs --problem.",
-        ),
+        enum_option("--style", PddlStyle, "How quantified deletes are written; strips needs --problem."),
     ] = PddlStyle.FORALL.value,
     problem: Annotated[
         str | None,

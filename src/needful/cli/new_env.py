@@ -12,7 +12,7 @@ import typer
 
 from needful.cli import console
 from needful.cli.new_env_templates import DemonstrationSource, environment_files
-from needful.cli.options import AsJson, Force, enum_member
+from needful.cli.options import AsJson, Force, enum_member, enum_option
 from needful.storage.outputs import FileKind, FolderKind, staged_directory, write_text
 
 
@@ -26,10 +26,10 @@ def new_env(
     ] = None,
     demonstrations: Annotated[
         str,
-        typer.Option(
+        enum_option(
             "--demonstrations",
-            metavar="|".join(one.value for one in DemonstrationSource),
-            help="Source of demonstrations: an oracle model, a scripted policy, or recordings in a file.",
+            DemonstrationSource,
+            "Source of demonstrations: an oracle model, a scripted policy, or recordings in a file.",
         ),
     ] = DemonstrationSource.ORACLE.value,
     force: Force = False,

@@ -158,23 +158,14 @@ ORACLE = '''\
     def oracle_model(self) -> PlanningModel:
         """Return operators and samplers that solve the tasks, for demonstrations."""
         robot, lamp = Variable("?robot", ROBOT), Variable("?lamp", LAMP)
-        near, on = NEAR.lifted(robot, lamp), ON.lifted(lamp)
-        go_to = oracle_operator(
-            "GoTo",
-            (robot, lamp),
-            (GO_TO, (robot, lamp)),
-            adds=[near],
-            forgets=[NEAR],
-        )
-        switch_on = oracle_operator(
-            "SwitchOn",
-            (robot, lamp),
-            (SWITCH_ON, (robot, lamp)),
-            needs=[near],
-            adds=[on],
+        both, near, on = (robot, lamp), NEAR.lifted(robot, lamp), ON.lifted(lamp)
+        go_to, switch_on = (GO_TO, both), (SWITCH_ON, both)
+        operators = (
+            oracle_operator("GoTo", both, go_to, adds=[near], forgets=[NEAR]),
+            oracle_operator("SwitchOn", both, switch_on, needs=[near], adds=[on]),
         )
         samplers = {"GoTo": ConstantSampler((0.0,))}
-        return PlanningModel(self.vocabulary, (go_to, switch_on), samplers)
+        return PlanningModel(self.vocabulary, operators, samplers)
 
 '''
 

@@ -41,6 +41,11 @@ def count_option(name: str, help_text: str, least: int = 1) -> Any:
     return typer.Option(name, metavar="N", min=least, help=help_text)
 
 
+def enum_option(name: str, kind: type[Enum], help_text: str) -> Any:
+    """Return an option whose value is one of the values of an enumeration; see `enum_member`."""
+    return typer.Option(name, metavar="|".join(one.value for one in kind), help=help_text)
+
+
 def seconds_option(name: str, text: str) -> Any:
     """Return the declaration of an option in seconds, which must be positive and finite."""
     return typer.Option(name, callback=positive_seconds, help=text)
@@ -135,12 +140,10 @@ LearningTimeout: TypeAlias = Annotated[
     seconds_option("--learning-timeout", "Time limit of learning, in seconds; no limit by default."),
 ]
 AbstractPlans: TypeAlias = Annotated[
-    int,
-    count_option("--abstract-plans", "Maximum number of abstract plans per task."),
+    int, count_option("--abstract-plans", "Maximum number of abstract plans per task.")
 ]
 SamplesPerStep: TypeAlias = Annotated[
-    int,
-    count_option("--samples-per-step", "Maximum number of parameters to try for each step."),
+    int, count_option("--samples-per-step", "Maximum number of parameters to try for each step.")
 ]
 Horizon: TypeAlias = Annotated[
     int | None,

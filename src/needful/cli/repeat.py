@@ -23,7 +23,7 @@ from needful.evaluation.run_folder import RunFolder, differing_results
 
 # The options that may be given together with --repeat.
 ALLOWED = ("domain", "repeat", "out", "force", "as_json")
-# Of a run with many differences, at most this many are printed.
+# At most this many differences are printed for each run.
 MAX_PRINTED = 20
 
 # A function that returns the settings of a run from the options of `needful run` and the domain.

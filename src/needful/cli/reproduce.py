@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -19,6 +19,7 @@ from needful.cli.options import (
     LearningTimeout,
     completing,
     count_option,
+    enum_option,
     seconds_option,
 )
 from needful.cli.sweep_progress import SweepTable, showing
@@ -48,6 +49,10 @@ class ExecutorName(Enum):
 
     PROCESS = "process"
     RAY = "ray"
+
+
+def _task_count(name: str, kind: str) -> Any:
+    return count_option(name, f"Number of {kind}; by default 50, in houses 10.")
 
 
 Tables: TypeAlias = Annotated[
@@ -85,14 +90,8 @@ Seeds: TypeAlias = Annotated[
         f"Number of seeds, starting from 0; by default {PAPER_SEEDS}, for {KINDER} {KINDER_SEEDS}.",
     ),
 ]
-Demos: TypeAlias = Annotated[
-    int | None,
-    count_option("--demos", "Number of training tasks; by default 50, in houses 10."),
-]
-Tasks: TypeAlias = Annotated[
-    int | None,
-    count_option("--tasks", "Number of unseen tasks; by default 50, in houses 10."),
-]
+Demos: TypeAlias = Annotated[int | None, _task_count("--demos", "training tasks")]
+Tasks: TypeAlias = Annotated[int | None, _task_count("--tasks", "unseen tasks")]
 Timeout: TypeAlias = Annotated[
     float | None,
     seconds_option("--timeout", "Planning time per task, in seconds; by default 10, in houses 60."),
@@ -122,11 +121,7 @@ CpuTime: TypeAlias = Annotated[
 ]
 Older: TypeAlias = Annotated[
     OlderResults,
-    typer.Option(
-        "--older",
-        metavar="CHOICE",
-        help="What to do with results that other code has computed: refuse, keep or repeat.",
-    ),
+    enum_option("--older", OlderResults, "What to do with results that other code has computed."),
 ]
 Check: TypeAlias = Annotated[
     bool,

@@ -49,10 +49,10 @@ NoSimulator: TypeAlias = Annotated[
 ]
 Samplers: TypeAlias = Annotated[
     str,
-    typer.Option(
+    options.enum_option(
         "--samplers",
-        metavar="|".join(one.value for one in SamplerSource),
-        help="Samplers that solve tasks: learned, or hand-written by the domain (oracle).",
+        SamplerSource,
+        "Samplers that solve tasks: learned, or hand-written by the domain (oracle).",
     ),
 ]
 Preset: TypeAlias = Annotated[

@@ -98,7 +98,7 @@ class Definition:
 
     @property
     def without_bound(self) -> tuple[Expression, str]:
-        """The expression and the comparison; definitions that differ only in the bound have equal ones."""
+        """The expression and the comparison: equal for definitions that differ only in the bound."""
         return self.expression, self.compare
 
     @property

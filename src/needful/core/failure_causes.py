@@ -113,7 +113,7 @@ def _rejections(failure: Failure, draws: int) -> str:
 
 
 def _missed_atoms(step: str, failure: Failure, ran: Sequence[Draw], others: int) -> FailureCause:
-    """Return the cause of a step whose controller ran without reaching the subgoal."""
+    """Return why a step failed whose controller ran but missed the subgoal."""
     always = frozenset[GroundAtom](ran[0].missing).intersection(*(draw.missing for draw in ran))
     tries = "its only try" if len(ran) == 1 else f"each of {len(ran)} tries"
     rejected = f" (the controller could not start with {others} of the draws)" if others else ""

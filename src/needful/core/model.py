@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from needful.core.objects import Object, Type, counted, short_repr
 from needful.core.operators import DeletePattern, Operator
 from needful.core.state import State
 from needful.errors import InvalidInputError, UnknownNameError
+
+Named = TypeVar("Named", Type, Predicate, Controller)
 
 
 class Sampler(Protocol):
@@ -118,7 +120,7 @@ def _with_definitions(vocabulary: Vocabulary, predicates: Iterable[Predicate]) -
         if predicate.definition is None:
             continue
         for kind in predicate.definition.types:
-            _check_type(kind, types, f"definition of predicate {predicate.name}")
+            find_equal("type", kind, types, f"in definition of predicate {predicate.name}")
         if predicate.name not in known:
             added.append(predicate)
         elif known[predicate.name].definition != predicate.definition:
@@ -189,15 +191,20 @@ def _check_types(operator: Operator, vocabulary: Vocabulary) -> None:
     used = {variable.type for variable in operator.parameters}
     used |= {argument.type for pattern in operator.delete_patterns for argument in pattern.arguments}
     for kind in sorted(used):
-        _check_type(kind, types, f"operator {operator.name}")
+        find_equal("type", kind, types, f"in operator {operator.name}")
 
 
-def _check_type(kind: Type, types: Mapping[str, Type], where: str) -> None:
-    """Raise unless `types`, the domain's types by name, has a type equal to `kind`."""
-    if kind.name not in types:
-        raise UnknownNameError(f"type in {where}", kind.name, types)
-    if types[kind.name] != kind:
+def find_equal(kind: str, item: Named, known: Mapping[str, Named], where: str) -> Named:
+    """Return the item of a domain with the same name as `item`; raise unless there is one and it is equal.
+
+    `known` has the domain's items by name. For errors, `kind` is the word for the items, and `where` states
+    where `item` occurs, such as `in operator Pick`.
+    """
+    if item.name not in known:
+        raise UnknownNameError(f"{kind} {where}", item.name, known)
+    if known[item.name] != item:
         raise InvalidInputError(
-            f"The model and the domain disagree about the type {kind.name!r}: "
-            "its features or its parent differ. Use the domain that the model was learned in."
+            f"The model or policy and the domain disagree about the {kind} {item.name!r}: the definitions "
+            "have the same name but differ. Use the domain that it was learned in, or learn again."
         )
+    return known[item.name]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sized
+from dataclasses import dataclass, field, fields
+from enum import Enum
 
 from needful.errors import InvalidInputError
 
@@ -153,6 +154,32 @@ class InjectiveTuples:
             index, choice = divmod(index, len(free))
             chosen[argument] = free[choice]
         return tuple(chosen[argument] for argument in range(len(self.domains)))
+
+
+class Abbreviated:
+    """The base class of dataclasses whose `repr` counts the items of collections instead of listing them.
+
+    Derived dataclasses need `repr=False`. Fields with `repr=False` are left out.
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        shown = (one.name for one in fields(self) if one.repr)  # type: ignore[arg-type]
+        return short_repr(self, *(f"{name}={_abbreviated(getattr(self, name))}" for name in shown))
+
+
+def _abbreviated(value: object) -> str:
+    if isinstance(value, int) and value.bit_length() > 64:
+        # A set of atoms as bits. Python refuses to write very large numbers in decimal.
+        return counted(value.bit_count(), "bit")
+    if isinstance(value, str):
+        return repr(value) if len(value) <= MAX_REPR else counted(value, "character")
+    if isinstance(value, Abbreviated):
+        return f"{type(value).__name__}(...)"
+    if isinstance(value, Sized):
+        return counted(len(value), "item")
+    return value.value if isinstance(value, Enum) else repr(value)
 
 
 def short_repr(value: object, *parts: str) -> str:

@@ -129,7 +129,7 @@ class KinderEntry:
     Attributes:
         module: the module that defines the class.
         class_name: the name of the class; its constructor takes the size.
-        letter: the letter before the size in the name of the domain.
+        letter: the letter before the size in the name of the domain; empty if it has a single size.
         sizes: the sizes that KinDER registers.
         description: one line of text.
     """
@@ -157,6 +157,13 @@ KINDER: Mapping[str, KinderEntry] = MappingProxyType(
             (1, 3, 7, 15),
             "A robot puts blocks into a shelf, in which other blocks may be in the way.",
         ),
+        "kinder/DynObstruction2D": KinderEntry(
+            "needful.envs.kinder.dyn_obstruction",
+            "DynObstruction2D",
+            "o",
+            (0, 1, 2, 3),
+            "With physics, a robot with two fingers puts or pushes a block onto a surface.",
+        ),
         "kinder/Motion2D": KinderEntry(
             "needful.envs.kinder.motion2d",
             "Motion2D",
@@ -170,6 +177,13 @@ KINDER: Mapping[str, KinderEntry] = MappingProxyType(
             "o",
             (0, 1, 2, 3, 4),
             "A robot puts a block onto a surface, from which it must first remove other blocks.",
+        ),
+        "kinder/PushPullHook2D": KinderEntry(
+            "needful.envs.kinder.push_pull_hook",
+            "PushPullHook2D",
+            "",
+            (1,),
+            "A robot moves a button on a table onto another one with a hook.",
         ),
         "kinder/StickButton2D": KinderEntry(
             "needful.envs.kinder.stick_button",
@@ -198,7 +212,7 @@ def kinder_names() -> tuple[str, ...]:
 def _kinder_domains() -> dict[str, tuple[KinderEntry, int]]:
     """Return the entry and the size of each domain of KinDER, such as `kinder/StickButton2D-b5`."""
     return {
-        f"{name}-{entry.letter}{size}": (entry, size)
+        f"{name}-{entry.letter}{size}" if entry.letter else name: (entry, size)
         for name, entry in KINDER.items()
         for size in entry.sizes
     }

@@ -33,7 +33,7 @@ def check_oracle(env: Environment, states: Sequence[State], seed: int, findings:
         except NotProvidedError:
             return
         sampler_remedy = "Return finite parameters, and use random numbers from `rng` only."
-        # Demonstrations cannot contain other controllers, because they are planned with the oracle model.
+        # Demonstrations are planned with the oracle model, so they contain only controllers that it uses.
         used = {operator.controller.name for operator in model.operators}
         problem = "no oracle operator uses it, so no demonstration will contain it"
         remedy = "Add an operator for it to the oracle model, or remove it from the vocabulary."

@@ -25,7 +25,13 @@ from needful.demos.collect import (
     make_demonstrator,
 )
 from needful.envs.contract import Environment, Split
-from needful.errors import DemonstrationError, InvalidInputError, LearningTimeoutError
+from needful.errors import (
+    DemonstrationError,
+    InvalidInputError,
+    LearningTimeoutError,
+    check_at_least,
+    check_seconds,
+)
 from needful.evaluation.evaluate import (
     Evaluation,
     Solve,
@@ -111,14 +117,10 @@ class RunConfig:
                 f"{self.learner!r} only plans, so it cannot act closed loop. Use open-loop execution, "
                 "or another learner."
             )
-        if self.demos < 1:
-            raise InvalidInputError(f"A run needs at least one demonstration, got {self.demos}.")
-        if self.tasks < 0:
-            raise InvalidInputError(f"The number of tasks cannot be negative, got {self.tasks}.")
-        if self.learning_timeout is not None and not self.learning_timeout > 0:
-            raise InvalidInputError(
-                f"learning_timeout must be more than 0 seconds, got {self.learning_timeout}."
-            )
+        check_at_least(1, demos=self.demos)
+        check_at_least(0, tasks=self.tasks)
+        if self.learning_timeout is not None:
+            check_seconds(learning_timeout=self.learning_timeout)
 
     def learning(
         self,

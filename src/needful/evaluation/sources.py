@@ -38,7 +38,12 @@ WITHOUT_EFFECT = (
 # Folders and files that only some runs use, by the name of the feature.
 OPTIONAL_PARTS = {
     "invention": ("invention/",),
-    "execution": ("evaluation/execution.py", "planning/agent.py", "envs/disturbances.py"),
+    "execution": (
+        "evaluation/execution.py",
+        "planning/agent.py",
+        "planning/observation.py",
+        "envs/disturbances.py",
+    ),
     "adapters": ("envs/adapters/", "envs/kinder/", "envs/gym.py", "envs/gym_encoding.py"),
 }
 

@@ -99,7 +99,9 @@ class Simulator:
         max_nodes: the limit of the search for each plan.
         seed: the seed of all random numbers.
         deadline: raises once the time is up.
-        samples: how many parameters are drawn per step.
+        samples: with how many parameters each step is executed at most.
+        draws: how many parameters are drawn for a step at most, including those with which the action
+            cannot start, such as a position inside a wall.
     """
 
     execute: Execute
@@ -109,6 +111,7 @@ class Simulator:
     seed: int
     deadline: Deadline = NO_DEADLINE
     samples: int = 10
+    draws: int = 100
 
     def run(
         self,
@@ -122,7 +125,7 @@ class Simulator:
         Parameters are drawn from those in `demonstrations` (see `ReplaySampler`). The experiments end early
         if fewer than `least_solved` tasks can still be solved.
         """
-        samplers = self._samplers(data, demonstrations)
+        samplers = self.samplers(data, demonstrations)
         operators = [one.operator for one in data]
         true: dict[str, list[Use]] = defaultdict(list)
         false: dict[str, list[Use]] = defaultdict(list)
@@ -151,7 +154,7 @@ class Simulator:
         `Suffix.suspicious` defines which plans in `suffixes` are suspicious. The weight of a false use is
         the cost of its plan. `training` contains the demonstrations from which `data` was learned.
         """
-        samplers = self._samplers(data, training)
+        samplers = self.samplers(data, training)
         true: dict[str, list[Use]] = defaultdict(list)
         false: dict[str, list[Use]] = defaultdict(list)
         for suffix in suffixes:
@@ -166,11 +169,18 @@ class Simulator:
                 false[name] += (replace(use, weight=suffix.cost) for use in uses)
         return true, false
 
-    def _samplers(
+    def samplers(
         self, data: Sequence[OperatorData], demonstrations: Sequence[Demonstration]
     ) -> dict[str, ReplaySampler]:
+        """Return a sampler for each operator; it draws parameters from those in the demonstrations."""
         examples = sampler_examples(data, demonstrations, self.seed)
         return {one.operator.name: ReplaySampler(one) for one in examples}
+
+    def works(self, step: GroundOperator, state: State, samplers: Mapping[str, ReplaySampler]) -> bool:
+        """Return whether a step makes all its add effects true in a state."""
+        rng = rng_for(self.seed, "experiments", "probe")
+        after, missing = self._best_sample(step, state, step.add_effects, samplers, rng)
+        return after is not None and not missing
 
     def _follow(
         self,
@@ -222,7 +232,8 @@ class Simulator:
         """
         controller = step.operator.controller
         best: tuple[State | None, AbstractState] = (None, subgoal)
-        for _ in range(self.samples if controller.dimension else 1):
+        executed = 0
+        for _ in range(self.draws if controller.dimension else 1):
             parameters: Parameters = ()
             if controller.dimension:
                 drawn = samplers[step.operator.name].sample(state, step.objects, rng)
@@ -232,11 +243,11 @@ class Simulator:
                 continue
             self.deadline.check()
             execution = self.execute(state, action)
-            if execution.steps == 0:
-                continue
-            missing = frozenset(atom for atom in subgoal if not atom.holds(execution.state))
-            if best[0] is None or len(missing) < len(best[1]):
-                best = execution.state, missing
-            if not missing:
+            executed += 1
+            if execution.steps > 0:
+                missing = frozenset(atom for atom in subgoal if not atom.holds(execution.state))
+                if best[0] is None or len(missing) < len(best[1]):
+                    best = execution.state, missing
+            if not best[1] or executed == self.samples:
                 break
         return best

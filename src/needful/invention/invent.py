@@ -23,7 +23,12 @@ from needful.core.expressions import Expression, find_kind
 from needful.core.formulas import parse_formula
 from needful.core.model import Vocabulary
 from needful.core.tasks import Task
-from needful.errors import DemonstrationError, InvalidInputError, UnknownNameError
+from needful.errors import (
+    CheckedSettings,
+    DemonstrationError,
+    UnknownNameError,
+    at_least,
+)
 from needful.invention.abstracted import DemonstrationAbstractor
 from needful.invention.experiments import Simulator
 from needful.invention.grammar import enumerate_expressions
@@ -31,6 +36,7 @@ from needful.invention.proposals import Proposal
 from needful.invention.repair import repair
 from needful.invention.result import MAX_EXAMPLES, Examples, InventedPredicate, Invention
 from needful.invention.search import Scored, Scorer, UsesByName, climb, first_steps, prune
+from needful.invention.superfluous_steps import without_detours
 from needful.planning.planners import make_planner
 
 # With a simulator, the first search accepts only clear predicates: those that exclude false steps whose
@@ -41,7 +47,7 @@ KEEP_ALL = ("all",)
 
 
 @dataclass(frozen=True, slots=True)
-class InventionConfig:
+class InventionConfig(CheckedSettings):
     """The settings of predicate invention. Limits count nodes, rounds and tasks, never seconds.
 
     Attributes:
@@ -59,20 +65,18 @@ class InventionConfig:
 
     keep: tuple[str, ...] = ()
     formulas: tuple[str, ...] = ()
-    scoring_demonstrations: int = 12
-    max_nodes: int = 5_000
-    candidates: int = 60
+    scoring_demonstrations: int = at_least(1, 12)
+    max_nodes: int = at_least(1, 5_000)
+    candidates: int = at_least(1, 60)
     practice_tasks: int = 20
     repair_rounds: int = 6
     repair_candidates: int = 12
     seed: int = 0
 
     def __post_init__(self) -> None:
+        CheckedSettings.__post_init__(self)
         for text in self.formulas:
             parse_formula(text)
-        for name in ("scoring_demonstrations", "max_nodes", "candidates"):
-            if getattr(self, name) < 1:
-                raise InvalidInputError(f"{name} must be at least 1, got {getattr(self, name)}.")
 
 
 def invent_predicates(
@@ -97,6 +101,8 @@ def invent_predicates(
     """
     config = config or InventionConfig()
     given, known = _withhold(vocabulary, tuple(demonstrations), tasks, config.keep)
+    if execute is not None:
+        known = without_detours(known, execute, deadline)
     abstractor = DemonstrationAbstractor(known)
     expressions = enumerate_expressions(known, config.formulas)
     training, scoring = _split(len(known), config.scoring_demonstrations)

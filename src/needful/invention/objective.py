@@ -24,16 +24,14 @@ from needful.planning.planners import generate_abstract_plans
 # The cost of a plan is the difference between its length and that of the rest of the demonstration; if it
 # is longer, `TOO_LONG` is added. A plan of the same length with other actions costs `OTHER_ACTIONS`. If
 # there is no plan, the cost is the length of the rest plus `NO_PLAN`.
-NO_PLAN = 3.0
-TOO_LONG = 0.3
-OTHER_ACTIONS = 0.5
+NO_PLAN, TOO_LONG, OTHER_ACTIONS = 3.0, 0.3, 0.5
 # A model with more ground operators counts as one that finds no plan.
 MAX_GROUND_OPERATORS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class Suffix:
-    """A suffix of a demonstration (its rest from some state on), and a model's plan from the same state.
+    """The rest of a demonstration from one of its states on, and a model's plan from the same state.
 
     Attributes:
         demonstration: the index of the demonstration.

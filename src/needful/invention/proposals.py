@@ -28,8 +28,7 @@ PREDICATE_COMPLEXITY = 2
 # True values are the values of an expression in the true uses of an operator; false values likewise. If the
 # true values are spread out, the distance of a bound from them is about `SLACK` times their range. They are
 # spread out if their range is at least `MIN_SPREAD` times the distance to the nearest false value.
-SLACK = 0.1
-MIN_SPREAD = 0.01
+SLACK, MIN_SPREAD = 0.1, 0.01
 # A bound includes most uses of an operator if it includes at least this share of them.
 MOST = 0.9
 

@@ -17,14 +17,17 @@ from needful.core.definitions import Definition
 from needful.core.expressions import Expression
 from needful.core.operators import Operator
 from needful.invention.experiments import Simulator, Trials
+from needful.invention.probing import needs_fixed, probe_elsewhere, widen_bounds
 from needful.invention.proposals import Proposal, Use, UseFeatures, propose
 from needful.invention.revise import Uses, add_proposal, refit, without_part
-from needful.invention.search import Scored, Scorer, true_uses
+from needful.invention.search import Scored, Scorer, UsesByName, true_uses
 
 # A change that does not solve more tasks must increase `Trials.score` by at least this number.
 MIN_IMPROVEMENT = 0.25
 # At most this number of proposals that exclude the same failed uses are tried.
 MAX_EQUIVALENT = 2
+# How often bounds are widened: a wider bound of one predicate allows to probe more values of another.
+WIDENINGS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +54,11 @@ class Experience:
 
     uses: dict[object, tuple[dict[Use, None], dict[Use, None]]] = field(default_factory=dict)
 
-    def add(self, operators: Sequence[Operator], trials: Trials) -> None:
-        """Remember the uses of some trials."""
+    def add(self, operators: Sequence[Operator], true: UsesByName, false: UsesByName) -> None:
+        """Remember true and false uses of operators."""
         for operator in operators:
             known = self.uses.setdefault(_identity(operator), ({}, {}))
-            for some, found in zip(known, (trials.true, trials.false), strict=True):
+            for some, found in zip(known, (true, false), strict=True):
                 some.update(dict.fromkeys(found.get(operator.name, ())))
 
     def of(self, operator: Operator) -> tuple[Sequence[Use], Sequence[Use]]:
@@ -91,23 +94,15 @@ def repair(
     change can move several bounds and add several predicates. Finally, added predicates that do not help
     are removed. `given` are the predicates that are not invented.
     """
-    experience = Experience()
-
-    def attempt(changed: Sequence[Predicate], least_solved: int = 0) -> tuple[Scored, Trials]:
-        scored = scorer.learn(changed)
-        demonstrations = scorer.abstractor.with_predicates(changed)
-        trials = simulator.run(scored.data, demonstrations, (*given, *changed), least_solved)
-        experience.add([one.operator for one in scored.data], trials)
-        return scored, trials
-
-    scored, trials = attempt(predicates)
+    bench = _Bench(scorer, simulator, given, expressions, limit)
+    scored, trials = bench.attempt(predicates)
     accepted: list[Proposal] = []
     solved = [trials.solved]
     for _ in range(rounds):
         if trials.solved == len(simulator.tasks):
             break
-        for change in _changes(scorer, scored, experience, expressions, limit):
-            tried = attempt(change.predicates, trials.solved)
+        for change in bench.changes(scored):
+            tried = bench.attempt(change.predicates, trials.solved)
             if tried[1].better_than(trials, MIN_IMPROVEMENT) or _solves_failures(
                 change.proposals, (scored, trials), tried
             ):
@@ -121,11 +116,77 @@ def repair(
         without = without_part(scored.predicates, proposal.definition)
         if without == scored.predicates:  # a later change moved its bound, so the predicate is useful
             continue
-        tried = attempt(without, trials.solved)
+        tried = bench.attempt(without, trials.solved)
         if tried[1].better_than(trials, 0.0):
             scored, trials = tried
             solved.append(trials.solved)
+    probed, trials, proposals = bench.probe(scored, trials)
+    if probed is not scored:
+        scored = probed
+        accepted += proposals
+        solved.append(trials.solved)
     return Repair(scored, tuple(accepted), tuple(solved))
+
+
+@dataclass(slots=True)
+class _Bench:
+    """Tries sets of predicates in the simulator, and proposes changes after what it has seen.
+
+    For the attributes, see the arguments of `repair`.
+    """
+
+    scorer: Scorer
+    simulator: Simulator
+    given: Sequence[Predicate]
+    expressions: Sequence[Expression]
+    limit: int
+    experience: Experience = field(default_factory=Experience)
+
+    def attempt(self, predicates: Sequence[Predicate], least_solved: int = 0) -> tuple[Scored, Trials]:
+        """Learn operators with a set of predicates, and execute plans; see `Simulator.run`."""
+        scored = self.scorer.learn(predicates)
+        demonstrations = self.scorer.abstractor.with_predicates(predicates)
+        trials = self.simulator.run(scored.data, demonstrations, (*self.given, *predicates), least_solved)
+        self._remember(scored, trials.true, trials.false)
+        return scored, trials
+
+    def changes(self, scored: Scored) -> Iterator[_Change]:
+        """Yield changes that all experiments so far suggest; see `_changes`."""
+        return _changes(self.scorer, scored, self.experience, self.expressions, self.limit)
+
+    def probe(self, scored: Scored, trials: Trials) -> tuple[Scored, Trials, tuple[Proposal, ...]]:
+        """Correct bounds and add predicates with experiments outside of plans, if results do not get worse.
+
+        First, bounds are widened as far as operators still work (`widen_bounds`). A stricter bound may have
+        excluded false uses only by chance. So if a bound has moved, the operators are executed in further
+        states, and their false uses lead to changes. Also return the proposals of the accepted change.
+        """
+        widened = scored
+        for _ in range(WIDENINGS):
+            demonstrations = self.scorer.abstractor.with_predicates(widened.predicates)
+            wider = widen_bounds(widened.predicates, widened.data, demonstrations, self.simulator)
+            self._remember(widened, wider.true, wider.false)
+            if wider.predicates == widened.predicates:
+                break
+            widened = self.scorer.learn(wider.predicates)
+        if widened is scored:
+            return scored, trials, ()
+        demonstrations = self.scorer.abstractor.with_predicates(widened.predicates)
+        failed = False
+        for one in widened.data:
+            if needs_fixed(one.operator, widened.data):
+                true, false = probe_elsewhere(one, demonstrations, self.simulator)
+                self._remember(widened, {one.operator.name: true}, {one.operator.name: false})
+                failed = failed or bool(false)
+        changes = (*(self.changes(widened) if failed else ()), _Change(widened.predicates))
+        for change in changes:
+            changed, results = self.attempt(change.predicates, trials.solved)
+            if results.better_than(trials, 0.0):
+                return changed, results, change.proposals
+        return scored, trials, ()
+
+    def _remember(self, scored: Scored, true: UsesByName, false: UsesByName) -> None:
+        self.experience.add([one.operator for one in scored.data], true, false)
 
 
 def _solves_failures(
@@ -168,8 +229,8 @@ def _changes(
     """Yield at most `limit` changes that the experiments suggest.
 
     The first change moves all bounds, and adds for each operator the proposal with the most evidence. The
-    next changes move one bound each. The others add one proposal each, first combined with predicates that
-    the operator needs for the same objects (see `add_proposal`), then as a predicate of its own.
+    next changes move one bound each. The others add one proposal each, first in the usual way, then in the
+    other one (see `add_proposal`).
     """
     demonstrations = scorer.abstractor.demonstrations
     uses: dict[str, Uses] = {}
@@ -191,7 +252,7 @@ def _changes(
             for one in propose(expressions, operator, *uses[operator.name], known)
             if one.evidence > threshold
         ]
-        found.sort(key=_by_evidence)
+        found = _known_first(sorted(found, key=_by_evidence), scored.predicates)
         proposals += _clearest(found)
         for proposal in found[:1]:
             best.setdefault(proposal.definition.without_bound, proposal)
@@ -205,14 +266,26 @@ def _changes(
         for i, after in enumerate(moved)
     ]
     for proposal in proposals:
-        operator = by_name[proposal.operator]
-        changes.append(_Change(add_proposal(scored.predicates, proposal, scorer, operator), (proposal,)))
-        changes.append(_Change(add_proposal(scored.predicates, proposal, scorer, None), (proposal,)))
+        for usual in (True, False):
+            changed = add_proposal(scored.predicates, proposal, scorer, by_name[proposal.operator], usual)
+            changes.append(_Change(changed, (proposal,)))
     seen = {scored.predicates}
     for change in changes:
         if change.predicates not in seen and len(seen) <= limit:
             seen.add(change.predicates)
             yield change
+
+
+def _known_first(proposals: Sequence[Proposal], predicates: Sequence[Predicate]) -> list[Proposal]:
+    """Put proposals first that differ from a predicate only in the bound and exclude as much as the first.
+
+    Another bound of an expression that is already used is a simpler explanation than a new expression.
+    """
+    used = {part.without_bound for one in predicates if one.definition for part, _ in one.definition.parts}
+    most = len(proposals[0].which) if proposals else 0
+    return sorted(
+        proposals, key=lambda one: one.definition.without_bound not in used or len(one.which) < most
+    )
 
 
 def _by_evidence(proposal: Proposal) -> tuple[float, int, Definition]:

@@ -36,30 +36,39 @@ Part: TypeAlias = tuple[Definition, tuple[int, ...]]
 
 
 def add_proposal(
-    predicates: Sequence[Predicate], proposal: Proposal, scorer: Scorer, operator: Operator | None
+    predicates: Sequence[Predicate],
+    proposal: Proposal,
+    scorer: Scorer,
+    operator: Operator,
+    usual: bool = True,
 ) -> tuple[Predicate, ...]:
-    """Return the predicates with a proposal added to them.
+    """Return the predicates with a proposal for an operator added to them.
 
-    If exactly one predicate, or part of a conjunction, differs from the proposal only in the bound, it gets
-    the proposal's bound. Otherwise, if `operator` is given and the proposal has two arguments or more, the
-    proposal is combined with the predicates that the operator needs for the same objects. Only predicates
-    that change during demonstrations are combined. In all other cases, the proposal becomes a predicate of
-    its own.
+    If exactly one predicate, or part of a conjunction, differs from the proposal only in the bound, there
+    are two ways: usually, it gets the proposal's bound if the operator needs it for the same objects.
+    Otherwise the proposal becomes a second predicate, because operators can need different bounds: a robot
+    may grasp things from another distance than that from which it places them. If not `usual`, the other
+    way is chosen.
+
+    If there is no such predicate and the proposal has two arguments or more, it is usually combined with
+    the predicates that the operator needs for the same objects. Only predicates that change during
+    demonstrations are combined. In all other cases, the proposal becomes a predicate of its own.
     """
     new = proposal.definition
     same = [
-        part
+        (one, part)
         for one in predicates
         for part, _ in _definition(one).parts
         if part.without_bound == new.without_bound
     ]
+    needed = list(_needed(predicates, operator, proposal.variables))
     if len(same) == 1:
-        return tuple(_replaced(one, {same[0]: new}) for one in predicates)
-    if operator is not None and len(new.arguments) > 1 and scorer.abstractor.changes(new):
+        (one, part), needs = same[0], {predicate for predicate, _ in needed}
+        if (one in needs) == usual:
+            return tuple(replace_parts(other, {part: new}) for other in predicates)
+    elif usual and len(new.arguments) > 1 and scorer.abstractor.changes(new):
         partners = [
-            (one, arguments)
-            for one, arguments in _needed(predicates, operator, proposal.variables)
-            if scorer.abstractor.changes(_definition(one))
+            (one, arguments) for one, arguments in needed if scorer.abstractor.changes(_definition(one))
         ]
         merged = _conjunction(partners, proposal) if partners else None
         if merged is not None:
@@ -153,7 +162,7 @@ def refit(predicate: Predicate, operators: Sequence[Operator], uses: Mapping[str
             if shared > limit:
                 values[0].append(sign * shared)
         moved[part] = _moved(part, *values)
-    return _replaced(predicate, moved)
+    return replace_parts(predicate, moved)
 
 
 def _moved(definition: Definition, true: Sequence[float], false: Sequence[float]) -> Definition:
@@ -181,7 +190,7 @@ def _moved(definition: Definition, true: Sequence[float], false: Sequence[float]
     return Definition(definition.expression, definition.compare, float(sign * bound) + 0.0)
 
 
-def _replaced(predicate: Predicate, changes: Mapping[Definition, Definition]) -> Predicate:
+def replace_parts(predicate: Predicate, changes: Mapping[Definition, Definition]) -> Predicate:
     """Return the predicate with its parts replaced as in `changes`; the same object if none changes."""
     definition = _definition(predicate)
     parts = tuple((changes.get(part, part), positions) for part, positions in definition.parts)

@@ -26,10 +26,10 @@ from needful.core.atoms import AbstractState, LiftedAtom
 from needful.core.controllers import Execute
 from needful.core.demonstrations import Demonstration
 from needful.core.model import PlanningModel, Sampler
-from needful.core.objects import Object
+from needful.core.objects import Abbreviated, Object
 from needful.core.operators import GroundOperator, Operator
 from needful.core.state import State
-from needful.errors import DemonstrationError, InvalidInputError, check_at_least
+from needful.errors import CheckedSettings, DemonstrationError, at_least
 from needful.seeding import rng_for
 
 # Before an atom becomes a delete effect, at most this number of situations in which the operator is
@@ -38,7 +38,7 @@ MAX_USUAL_SITUATIONS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class ExperimentConfig:
+class ExperimentConfig(CheckedSettings):
     """The limits of the experiments that correct learned operators in the simulator.
 
     Attributes:
@@ -52,38 +52,24 @@ class ExperimentConfig:
         practice_executions: the maximum number of actions that one attempt at a task may simulate.
     """
 
-    experiments: int = 20
-    tries: int = 10
-    practice_tasks: int = 45
-    practice_rounds: int = 3
-    practice_executions: int = 1_000
-
-    def __post_init__(self) -> None:
-        check_at_least(
-            1,
-            experiments=self.experiments,
-            tries=self.tries,
-            practice_rounds=self.practice_rounds,
-            practice_executions=self.practice_executions,
-        )
-        if self.practice_tasks < 0:
-            raise InvalidInputError(f"practice_tasks cannot be negative, got {self.practice_tasks}.")
+    experiments: int = at_least(1, 20)
+    tries: int = at_least(1, 10)
+    practice_tasks: int = at_least(0, 45)
+    practice_rounds: int = at_least(1, 3)
+    practice_executions: int = at_least(1, 1_000)
 
 
-@dataclass(frozen=True, slots=True)
-class AccidentalPrecondition:
+@dataclass(frozen=True, slots=True, repr=False)
+class AccidentalPrecondition(Abbreviated):
     """A dropped precondition, and the number of experiments that succeeded without it."""
 
     operator: str
     atom: LiftedAtom
     experiments: int
 
-    def __repr__(self) -> str:
-        return f"AccidentalPrecondition({self.operator!r}, {self.atom}, experiments={self.experiments})"
 
-
-@dataclass(frozen=True, slots=True)
-class ExaminedPreconditions:
+@dataclass(frozen=True, slots=True, repr=False)
+class ExaminedPreconditions(Abbreviated):
     """The result of examining the preconditions of a model.
 
     Attributes:
@@ -97,10 +83,6 @@ class ExaminedPreconditions:
     model: PlanningModel
     dropped: tuple[AccidentalPrecondition, ...]
     doubtful: Mapping[str, frozenset[LiftedAtom]]
-
-    def __repr__(self) -> str:
-        doubtful = sum(map(len, self.doubtful.values()))
-        return f"ExaminedPreconditions(dropped={len(self.dropped)}, doubtful={doubtful})"
 
 
 def drop_accidental_preconditions(
@@ -295,8 +277,8 @@ def _groundings(
             yield objects
 
 
-@dataclass(frozen=True, slots=True)
-class ExperimentResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class ExperimentResult(Abbreviated):
     """The result of one experiment.
 
     Attributes:
@@ -312,9 +294,6 @@ class ExperimentResult:
     predicted: bool
     missed: AbstractState = frozenset()
     missed_lifted: frozenset[LiftedAtom] | None = frozenset()
-
-    def __repr__(self) -> str:
-        return f"ExperimentResult(changed={self.changed}, predicted={self.predicted})"
 
 
 @dataclass(frozen=True, slots=True)

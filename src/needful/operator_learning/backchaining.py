@@ -23,6 +23,7 @@ from functools import cached_property
 from typing import Generic, Protocol, TypeVar
 
 from needful.core.controllers import Controller
+from needful.core.objects import Abbreviated
 from needful.core.operators import Operator
 from needful.operator_learning.encoding import EncodedDemonstration, EncodedTransition
 from needful.operator_learning.matching import SKIPPED, ChainLink, Matcher
@@ -199,8 +200,8 @@ def backchain(
     return previous if found == previous.links else Backchain(previous.demonstration, found)
 
 
-@dataclass(frozen=True, eq=False)
-class Coverage:
+@dataclass(frozen=True, eq=False, repr=False)
+class Coverage(Abbreviated):
     """A set of operators, and one chain per demonstration.
 
     A chain is the sequence of grounded operators by which backchaining explains a demonstration.
@@ -210,10 +211,6 @@ class Coverage:
 
     operators: tuple[Operator, ...]
     chains: tuple[Backchain, ...]
-
-    def __repr__(self) -> str:
-        counts = f"operators={len(self.operators)}, demonstrations={len(self.chains)}"
-        return f"Coverage({counts}, uncovered={self.uncovered})"
 
     @classmethod
     def empty(cls, demonstrations: Iterable[EncodedDemonstration]) -> Coverage:

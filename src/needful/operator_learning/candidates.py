@@ -17,13 +17,13 @@ from dataclasses import dataclass, replace
 
 from needful.core.canonical import canonical_form, interchangeable
 from needful.core.controllers import Controller
-from needful.core.objects import Variable
+from needful.core.objects import Abbreviated, Variable
 from needful.core.operators import Operator
 from needful.operator_learning.encoding import TransitionId
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+@dataclass(frozen=True, slots=True, repr=False)
+class Candidate(Abbreviated):
     """A stripped operator in canonical form, with preferences for the transitions that it explains.
 
     Attributes:
@@ -42,10 +42,6 @@ class Candidate:
     interchangeable_indices: Mapping[Variable, tuple[int, ...]]
     hints: Mapping[TransitionId, Mapping[Variable, int]]
     pinned: frozenset[TransitionId] = frozenset()
-
-    def __repr__(self) -> str:
-        counts = f"hints={len(self.hints)}, pinned={len(self.pinned)}"
-        return f"Candidate({self.operator.name!r}, parameters={len(self.operator.parameters)}, {counts})"
 
     @property
     def controller(self) -> Controller:

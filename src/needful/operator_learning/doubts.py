@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from needful.core.objects import Abbreviated
 from needful.core.operators import Operator
 from needful.operator_learning.encoding import TransitionId
 
@@ -30,8 +31,8 @@ class DoubtKind(Enum):
     REPAIRED = "repaired"
 
 
-@dataclass(frozen=True, slots=True)
-class Doubt:
+@dataclass(frozen=True, slots=True, repr=False)
+class Doubt(Abbreviated):
     """One doubt about a learned model.
 
     Attributes:
@@ -52,9 +53,6 @@ class Doubt:
     where: str
     advice: str
 
-    def __repr__(self) -> str:
-        return f"Doubt({self.kind.value!r}, {self.fact!r})"
-
     @property
     def text(self) -> str:
         """The whole doubt as one paragraph."""
@@ -72,8 +70,8 @@ class Doubt:
         return self.operator == operator.name
 
 
-@dataclass(frozen=True, slots=True)
-class Doubts:
+@dataclass(frozen=True, slots=True, repr=False)
+class Doubts(Abbreviated):
     """The doubts about learned operators: signs in the demonstrations that an operator may be wrong.
 
     Attributes:
@@ -96,9 +94,6 @@ class Doubts:
     idle_steps: int = 0
     repaired_atoms: int = 0
     items: tuple[Doubt, ...] = ()
-
-    def __repr__(self) -> str:
-        return f"Doubts(false_claims={self.false_claims}, items={len(self.items)})"
 
     def without_advice(self, advice: str) -> Doubts:
         """Return the same doubts without a piece of advice, because it has already been followed."""

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 
 from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom
 from needful.core.demonstrations import Demonstration
-from needful.core.objects import Object
+from needful.core.objects import Abbreviated, Object
 from needful.core.operators import DeletePattern, GroundOperator, Operator
 from needful.operator_learning.learned_operators import LearnedOperators
 
 GOAL = "goal"
 
 
-@dataclass(frozen=True, slots=True)
-class TransitionEvidence:
+@dataclass(frozen=True, slots=True, repr=False)
+class TransitionEvidence(Abbreviated):
     """One transition that an operator was induced from.
 
     Attributes:
@@ -43,10 +43,6 @@ class TransitionEvidence:
     added: AbstractState
     deleted: AbstractState
     needed_by: Mapping[GroundAtom, str]
-
-    def __repr__(self) -> str:
-        counts = f"added={len(self.added)}, deleted={len(self.deleted)}"
-        return f"TransitionEvidence(demonstration={self.demonstration}, step={self.step}, {counts})"
 
 
 def gather_evidence(
@@ -80,8 +76,8 @@ def gather_evidence(
     return evidence
 
 
-@dataclass(frozen=True, slots=True)
-class Occurrence:
+@dataclass(frozen=True, slots=True, repr=False)
+class Occurrence(Abbreviated):
     """An effect of an operator as it occurred in one transition.
 
     Attributes:
@@ -97,16 +93,13 @@ class Occurrence:
     atom: GroundAtom
     needed_by: str | None = None
 
-    def __repr__(self) -> str:
-        return f"Occurrence({self.atom}, demonstration={self.demonstration}, step={self.step})"
-
     def __str__(self) -> str:
         because = f", needed by {self.needed_by}" if self.needed_by else ""
         return f"{self.atom} in demonstration {self.demonstration}, step {self.step + 1}{because}"
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+@dataclass(frozen=True, slots=True, repr=False)
+class Reason(Abbreviated):
     """The reason for one effect of an operator: how often it occurred, and its first occurrence.
 
     Attributes:
@@ -118,12 +111,9 @@ class Reason:
     count: int
     first: Occurrence | None
 
-    def __repr__(self) -> str:
-        return f"Reason(count={self.count}, first={self.first!r})"
 
-
-@dataclass(frozen=True, slots=True)
-class OperatorExplanation:
+@dataclass(frozen=True, slots=True, repr=False)
+class OperatorExplanation(Abbreviated):
     """The reason for each effect of an operator.
 
     Each `Reason` counts transitions that the operator was induced from.
@@ -148,10 +138,6 @@ class OperatorExplanation:
     deletes: Mapping[LiftedAtom, Reason]
     patterns: Mapping[DeletePattern, Reason]
     not_predicted: Mapping[str, int]
-
-    def __repr__(self) -> str:
-        counts = f"transitions={self.transitions}, demonstrations={self.demonstrations}"
-        return f"OperatorExplanation({self.operator.name!r}, {counts})"
 
 
 def explain_operator(operator: Operator, evidence: Sequence[TransitionEvidence]) -> OperatorExplanation:

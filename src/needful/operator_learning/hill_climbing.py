@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from needful.core.atoms import LiftedAtom
+from needful.core.objects import Abbreviated
 from needful.core.operators import Operator
 from needful.operator_learning.improve_coverage import cover_where_stuck, improve_coverage
 from needful.operator_learning.induction import common_atoms_after, lifted_atoms
@@ -29,8 +30,8 @@ Move: TypeAlias = Callable[[Hypothesis, LearningProblem], Hypothesis]
 Resume: TypeAlias = "Callable[[Climb, LearningProblem], Climb]"
 
 
-@dataclass(frozen=True, slots=True)
-class ClimbStep:
+@dataclass(frozen=True, slots=True, repr=False)
+class ClimbStep(Abbreviated):
     """One accepted move: its name, the objective it reached, and the operators it added and removed."""
 
     move: str
@@ -38,18 +39,14 @@ class ClimbStep:
     added: tuple[str, ...]
     removed: tuple[str, ...]
 
-    def __repr__(self) -> str:
-        counts = f"added={len(self.added)}, removed={len(self.removed)}"
-        return f"ClimbStep({self.move!r}, {self.objective}, {counts})"
-
 
 def operator_text(fitted: FittedOperator) -> str:
     """Return the text of an operator."""
     return fitted.operator.text
 
 
-@dataclass(frozen=True, slots=True)
-class Climb:
+@dataclass(frozen=True, slots=True, repr=False)
+class Climb(Abbreviated):
     """The operators that hill climbing has reached, and the steps that led to them.
 
     `describe` returns the text of an operator, to be recorded in a step.
@@ -58,9 +55,6 @@ class Climb:
     hypothesis: Hypothesis
     steps: tuple[ClimbStep, ...] = ()
     describe: Callable[[FittedOperator], str] = operator_text
-
-    def __repr__(self) -> str:
-        return f"Climb({self.hypothesis!r}, steps={len(self.steps)})"
 
     def accept(self, move: str, reached: Hypothesis) -> Climb:
         """Return this climb with a further step to `reached` if `reached` has a lower objective.

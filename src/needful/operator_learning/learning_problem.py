@@ -11,6 +11,7 @@ from itertools import chain
 
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
+from needful.core.objects import Abbreviated
 from needful.operator_learning.backchaining import Coverage, cover
 from needful.operator_learning.candidates import Candidate
 from needful.operator_learning.encoding import (
@@ -29,8 +30,8 @@ from needful.operator_learning.partition import FittedOperator, Partition, parti
 from needful.operator_learning.unnamed_conditions import SharedCondition, shared_conditions
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LearningProblem:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LearningProblem(Abbreviated):
     """The encoded demonstrations of one learning run, with objects that cache intermediate results.
 
     `matcher` caches how operators match transitions, `inducer` caches induced operators, `validity` caches
@@ -47,9 +48,6 @@ class LearningProblem:
     skip_purposeless: bool = False
     opportunities: OpportunityCache = field(default_factory=dict)
     conditions: dict[tuple[Datum, ...], list[SharedCondition]] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        return f"LearningProblem(demonstrations={len(self.demonstrations)}, transitions={self.size})"
 
     @classmethod
     def of(

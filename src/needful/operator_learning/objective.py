@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from needful.core.objects import Abbreviated
 from needful.operator_learning.backchaining import Coverage
 from needful.operator_learning.candidates import Candidate
 from needful.operator_learning.partition import FittedOperator, Partition
@@ -21,8 +22,8 @@ class Objective(NamedTuple):
     operators: int
 
 
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
+@dataclass(frozen=True, slots=True, repr=False)
+class Hypothesis(Abbreviated):
     """A set of operators Ω, and which transitions of the demonstrations it covers.
 
     `partition` assigns transitions to operators. Each operator is induced from its transitions. `coverage`
@@ -31,9 +32,6 @@ class Hypothesis:
 
     partition: Partition
     coverage: Coverage
-
-    def __repr__(self) -> str:
-        return f"Hypothesis(operators={len(self.fitted)}, uncovered={self.coverage.uncovered})"
 
     @property
     def fitted(self) -> tuple[FittedOperator, ...]:

@@ -20,11 +20,9 @@ from needful.operator_learning.objective import Hypothesis
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_objects import purposeless_steps
 
-# An operator that explains at most this share of its controller's transitions may be a mistake.
-RARE = 0.02
-# An operator that explains at most this share of its controller's transitions may be a mistake if it makes
-# false predictions in many others.
-FEW = 0.25
+# An operator that explains at most the share RARE of its controller's transitions may be a mistake; and one
+# that explains at most the share FEW if it makes false predictions in many others.
+RARE, FEW = 0.02, 0.25
 # With fewer transitions than this, it is not clear whether an exception is due to chance or to a rule.
 ENOUGH = 20
 # Transitions of misleading operators are ignored only if there are at least this many in total. A single

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import compress
 from operator import ne
 
+from needful.core.objects import Abbreviated
 from needful.core.operators import Operator
 from needful.operator_learning.backchaining import OperatorDiff
 from needful.operator_learning.candidates import Candidate, merge_duplicates
@@ -25,8 +26,8 @@ PINNED = -1_000_000_000
 TOLERANCE = 0.25
 
 
-@dataclass(frozen=True, slots=True)
-class FittedOperator:
+@dataclass(frozen=True, slots=True, repr=False)
+class FittedOperator(Abbreviated):
     """A candidate with the transitions it explains (D_ω) and the operator induced from them.
 
     `ineffective` contains transitions that were assigned to the candidate, but not used to induce the
@@ -39,12 +40,9 @@ class FittedOperator:
     operator: Operator
     ineffective: tuple[Datum, ...] = ()
 
-    def __repr__(self) -> str:
-        return f"FittedOperator({self.operator.name!r}, transitions={len(self.data)})"
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Partition:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Partition(Abbreviated):
     """The transitions of all demonstrations, divided among candidates.
 
     Attributes:
@@ -59,9 +57,6 @@ class Partition:
     needed: tuple[int | None, ...]
     matches: tuple[Match | None, ...]
     fitted: tuple[FittedOperator, ...]
-
-    def __repr__(self) -> str:
-        return f"Partition(transitions={len(self.matches)}, operators={len(self.fitted)})"
 
     @classmethod
     def empty(cls, transitions: TransitionIndex) -> Partition:

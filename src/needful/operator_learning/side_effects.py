@@ -20,6 +20,7 @@ from types import MappingProxyType
 from needful.core.atoms import LiftedAtom
 from needful.core.controllers import Execute
 from needful.core.model import PlanningModel
+from needful.core.objects import Abbreviated
 from needful.core.operators import DeletePattern, Operator
 from needful.operator_learning.accidental_preconditions import (
     ExperimentConfig,
@@ -33,15 +34,12 @@ from needful.seeding import rng_for
 NOTHING: Mapping[str, frozenset[LiftedAtom]] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class SideEffect:
+@dataclass(frozen=True, slots=True, repr=False)
+class SideEffect(Abbreviated):
     """A delete that was added to an operator because of experiments."""
 
     operator: str
     delete: LiftedAtom | DeletePattern
-
-    def __repr__(self) -> str:
-        return f"SideEffect({self.operator!r}, {self.delete})"
 
 
 def add_side_effects(

@@ -182,7 +182,7 @@ def shared_signatures(data: Sequence[Datum]) -> list[Signature]:
             break
         masks = {key: _unnamed_objects_with(key, datum) for key in frozenset[AtomKey]().union(*found)}
         if all(functools.reduce(and_, map(masks.__getitem__, one)) for one in found):
-            continue  # Every set is still satisfied by an object.
+            continue  # Before this transition too, an object satisfied each set.
         signatures = _signatures(masks)
         found = _maximal(one & other for one in found for other in signatures)
     return found

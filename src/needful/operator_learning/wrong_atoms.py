@@ -31,7 +31,7 @@ from needful.core.demonstrations import Demonstration
 
 # The cost of a detection error: minus the logarithm of its assumed probability.
 ERROR_COST = -math.log(0.01)
-# The probabilities of changes and the repairs are computed alternately, at most this many times.
+# Estimating the probabilities of changes alternates with repairing atoms, at most this many times.
 MAX_ROUNDS = 4
 # A change that occurs in at most this share of a controller's uses may be due to wrong atoms. If all
 # changes are more frequent, nothing is repaired.

@@ -37,16 +37,20 @@ FIRST_TASK = 1000
 DEMOS, TASKS, SEEDS, TIMEOUT = 20, 50, 3, 60.0
 LOW_LEVEL_ACTIONS = "low_level_actions"
 
-DOMAINS = tuple(
-    f"kinder/{family}-{letter}{size}"
-    for family, letter, sizes in (
-        ("StickButton2D", "b", (3, 5, 10)),
-        ("Motion2D", "p", (0, 1, 2, 3, 4, 5)),
-        ("Obstruction2D", "o", (1, 2, 3, 4)),
-        ("ClutteredRetrieval2D", "o", (10, 25)),
-        ("ClutteredStorage2D", "b", (3, 7)),
-    )
-    for size in sizes
+DOMAINS = (
+    *(
+        f"kinder/{family}-{letter}{size}"
+        for family, letter, sizes in (
+            ("StickButton2D", "b", (3, 5, 10)),
+            ("Motion2D", "p", (0, 1, 2, 3, 4, 5)),
+            ("Obstruction2D", "o", (1, 2, 3, 4)),
+            ("ClutteredRetrieval2D", "o", (10, 25)),
+            ("ClutteredStorage2D", "b", (3, 7)),
+            ("DynObstruction2D", "o", (1, 2, 3)),
+        )
+        for size in sizes
+    ),
+    "kinder/PushPullHook2D",
 )
 
 

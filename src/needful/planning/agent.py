@@ -28,11 +28,12 @@ from needful.core.plans import (
     Suspect,
     necessary_atoms,
 )
-from needful.core.state import State, median_state
+from needful.core.state import State
 from needful.core.tasks import Task
-from needful.errors import EnvironmentFailure, check_at_least
+from needful.errors import CheckedSettings, EnvironmentFailure, at_least
 from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.budget import Budget, Clock
+from needful.planning.observation import Observer
 from needful.planning.refinement import Refinement, RefinementLimits, ResumableRefinement
 from needful.seeding import rng_for, seed_for
 
@@ -41,10 +42,18 @@ from needful.seeding import rng_for, seed_for
 REPAIR_ROUNDS = 2
 # The maximum share of the remaining planning time that the attempt may take.
 REPAIR_SHARE = 0.25
+# With noisy readings, the maximum share of the remaining planning time that planning from scratch may take.
+# The rest is left for planning from a better estimate.
+NOISY_SHARE = 0.5
+# If no plan is found, at most this many times `careful_readings` are added.
+MAX_ADDED = 10
+# If readings are exact, the agent gives up after this number of plans in a row that were not found: further
+# plans for the same state differ only in their samples.
+MAX_FAILED_PLANS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class AgentConfig:
+class AgentConfig(CheckedSettings):
     """The settings and limits of an agent.
 
     Attributes:
@@ -58,24 +67,16 @@ class AgentConfig:
         readings: how many readings make one observation, which is the median of each feature. If the first
             two readings are equal, readings are exact, and no more are taken.
         careful_readings: how many readings make an observation if fewer readings suggest that a step missed
-            its subgoal or that the goal holds. If no plan is found, this many readings are added.
+            its subgoal or that the goal holds. If no plan is found, the readings are doubled; at least this
+            many are added, and at most `MAX_ADDED` times as many.
     """
 
     planning: PlanningConfig = field(default_factory=PlanningConfig)
-    max_controllers: int = 100
-    max_replans: int = 20
-    max_misses: int = 5
-    readings: int = 30
-    careful_readings: int = 100
-
-    def __post_init__(self) -> None:
-        check_at_least(
-            1,
-            max_controllers=self.max_controllers,
-            readings=self.readings,
-            careful_readings=self.careful_readings,
-        )
-        check_at_least(0, max_replans=self.max_replans, max_misses=self.max_misses)
+    max_controllers: int = at_least(1, 100)
+    max_replans: int = at_least(0, 20)
+    max_misses: int = at_least(0, 5)
+    readings: int = at_least(1, 30)
+    careful_readings: int = at_least(1, 100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,19 +129,20 @@ class _Episode:
 
     def __init__(self, agent: Agent, task: Task, world: World, seed: int, clock: Clock) -> None:
         self.agent, self.config, self.task, self.world, self.seed = agent, agent.config, task, world, seed
-        self.clock, self.started, self.seconds_in_world = clock, clock(), 0.0
+        self.clock, self.started, self.seconds_acting = clock, clock(), 0.0
         self.current: _CurrentPlan | None = None
         # Why `current` is None: in words, and as an outcome.
         self.reason, self.outcome = "There is no plan yet.", Outcome.NO_ABSTRACT_PLAN
         self.position = 0  # the step of the plan to execute next, if all goes well
         self.misses = 0  # how many times in a row the agent fell back
         self.plan_count, self.refinements, self.low_level_actions = 0, 0, 0
+        self.failed_plans = 0  # how many times in a row no plan was found
         self.actions: list[GroundController] = []
         self.steps: list[GroundOperator] = []
         self.events: list[AgentEvent] = []
         self.statistics = SearchStatistics()
         self.suspects: dict[GroundOperator, Suspect] = {}
-        self.readings: list[State] = []  # all readings since the last action
+        self.observer = Observer(world, clock)
         self.states = [self._observe()]
 
     def run(self) -> AgentResult:
@@ -159,34 +161,21 @@ class _Episode:
         started = self.clock()
         with suppress(EnvironmentFailure):  # the next observation shows what happened
             self.low_level_actions += self.world.act(action).steps
-        self.seconds_in_world += self.clock() - started
+        self.seconds_acting += self.clock() - started
+        assert self.current is not None
+        self.observer.action_executed(*self.current.states[self.position : self.position + 2])
         self.position += 1
         self.actions.append(action)
         self.steps.append(step)
-        self.readings.clear()
         self.states.append(self._observe())
 
     def _observe(self) -> State:
         """Return an observation, with more readings if it suggests that a step failed or the goal holds."""
-        state = self._read(self.config.readings)
+        state = self.observer.estimate(self.config.readings)
         surprised = self.current is not None and self.current.violated(self.position, state)
         if surprised or self.task.achieved_in(state):
-            return self._read(self.config.careful_readings)
+            return self.observer.estimate(self.config.careful_readings)
         return state
-
-    def _read(self, count: int) -> State:
-        """Return the median of at least `count` readings since the last action.
-
-        If the first two readings are equal, readings are exact, and no more are taken.
-        """
-        started = self.clock()
-        while len(self.readings) < count and not self._exact():
-            self.readings.append(self.world.observe())
-        self.seconds_in_world += self.clock() - started
-        return self.readings[0] if self._exact() else median_state(self.readings)
-
-    def _exact(self) -> bool:
-        return len(self.readings) > 1 and self.readings[0] == self.readings[1]
 
     def _decide(self) -> Failure | None:
         """Decide what to execute next, and set `current` and `position`; return a failure to give up."""
@@ -326,9 +315,8 @@ class _Episode:
         self._log(decision, reason, missing)
         seed = seed_for(self.seed, "replan", self.plan_count) if self.plan_count else self.seed
         self.plan_count, self.misses, self.current = self.plan_count + 1, 0, None
-        limits = replace(
-            self.config.planning, timeout=self._seconds_left(), horizon=self._low_level_actions_left()
-        )
+        seconds = self._seconds_left() * (1.0 if self.observer.exact else NOISY_SHARE)
+        limits = replace(self.config.planning, timeout=seconds, horizon=self._low_level_actions_left())
         state = self.states[-1]
         task = Task(state, self.task.goal)
         result = plan(task, self.agent.model, self.agent.execute, limits, seed, self.clock)
@@ -336,12 +324,19 @@ class _Episode:
         self.suspects.update((suspect.operator, suspect) for suspect in result.suspects)
         if result.solved:
             self._follow(result.abstract_plan, result.actions, result.states)
+            self.failed_plans = 0
             return None
+        self.failed_plans += 1
         failure = result.failure or self._failure(result.outcome, result.outcome.value.replace("_", " "))
         self.reason, self.outcome = f"No plan was found: {failure.detail}", result.outcome
-        self.states[-1] = self._read(len(self.readings) + self.config.careful_readings)
-        if result.outcome is Outcome.NO_ABSTRACT_PLAN and self.states[-1] == state:
-            return failure  # planning again would have the same result
+        count, careful = self.observer.count, self.config.careful_readings
+        self.states[-1] = self.observer.estimate(count + min(max(count, careful), MAX_ADDED * careful))
+        if self.states[-1] == state:  # planning again would have the same result, or hardly another one
+            if result.outcome is Outcome.NO_ABSTRACT_PLAN:
+                return failure
+            if self.failed_plans >= MAX_FAILED_PLANS:
+                detail = f"No plan was found {self.failed_plans} times in the same state. {failure.detail}"
+                return replace(failure, detail=detail)
         return None
 
     def _follow(
@@ -366,7 +361,7 @@ class _Episode:
         return self.config.planning.action_limit - self.low_level_actions
 
     def _seconds(self) -> float:
-        return self.clock() - self.started - self.seconds_in_world
+        return self.clock() - self.started - self.seconds_acting - self.observer.seconds
 
     def _seconds_left(self) -> float:
         return self.config.planning.timeout - self._seconds()

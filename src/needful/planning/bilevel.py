@@ -13,7 +13,7 @@ from needful.abstraction import abstract
 from needful.core.atoms import AbstractState
 from needful.core.controllers import Execute
 from needful.core.model import PlanningModel
-from needful.core.operators import Operator
+from needful.core.operators import GroundOperator
 from needful.core.plans import (
     AbstractPlan,
     Failure,
@@ -24,7 +24,7 @@ from needful.core.plans import (
     necessary_atoms,
 )
 from needful.core.tasks import AbstractTask, Task
-from needful.errors import InvalidInputError, UnknownNameError, check_at_least
+from needful.errors import InvalidInputError, UnknownNameError, check_at_least, check_seconds
 from needful.planning.budget import Budget, Clock
 from needful.planning.costs import Suspicions
 from needful.planning.interfaces import Planner, PlanStream, Problem
@@ -101,8 +101,7 @@ class PlanningConfig:
     clock: Clock = time.monotonic
 
     def __post_init__(self) -> None:
-        if not self.timeout > 0:
-            raise InvalidInputError(f"timeout must be more than 0 seconds, got {self.timeout}.")
+        check_seconds(timeout=self.timeout)
         check_at_least(
             1,
             max_abstract_plans=self.max_abstract_plans,
@@ -155,7 +154,9 @@ def plan(
             Outcome.SOLVED, states=(task.initial_state,), subgoals=(task.goal,), statistics=statistics
         )
     started = clock()
-    operators = [one for one in model.operators if config.allow_noops or not _is_noop(one)]
+    operators = [
+        one for one in model.operators if config.allow_noops or one.add_effects or one.delete_effects
+    ]
     problem = config.planner(operators, AbstractTask(task.objects, initial, task.goal), budget)
     statistics.seconds_grounding += clock() - started
     if problem is None:
@@ -164,10 +165,6 @@ def plan(
     if not problem.goal_reachable:
         return PlanningResult(Outcome.NO_ABSTRACT_PLAN, statistics=statistics)
     return _Attempt(task, initial, model, execute, config, seed, budget, statistics, problem).run()
-
-
-def _is_noop(operator: Operator) -> bool:
-    return not (operator.add_effects or operator.delete_effects)
 
 
 def _check(task: Task, model: PlanningModel) -> None:
@@ -218,6 +215,7 @@ class _Attempt:
         sampled_failures: how many revealing plans since the last restart failed at a step with continuous
             parameters; only such plans are a reason to restart.
         restarts: how often planning forgot the reported objects and started again; see `run`.
+        ground_operators: the ground operators of all plans so far, by index; plans share most of them.
     """
 
     task: Task
@@ -236,6 +234,7 @@ class _Attempt:
     deepest: PlanningResult | None = None
     sampled_failures: int = 0
     restarts: int = 0
+    ground_operators: dict[int, GroundOperator] = field(default_factory=dict)
 
     def run(self) -> PlanningResult:
         """Refine abstract plans until one succeeds, or return the result that failed at the latest step.
@@ -307,21 +306,25 @@ class _Attempt:
             yield self._start_refinement(steps)
 
     def _start_refinement(self, steps: tuple[int, ...]) -> _PlanAttempt:
-        abstract_plan = self.problem.plan(steps)
-        subgoals = self.config.subgoals(abstract_plan, self.initial, self.task.goal)
+        abstract_plan = self._abstract_plan(steps)
         config = self.config
-        limits = RefinementLimits(
-            config.samples_per_step, config.action_limit, self.budget, config.adaptive
-        )
+        subgoals = config.subgoals(abstract_plan, self.initial, self.task.goal)
+        samples, actions = config.samples_per_step, config.action_limit
+        limits = RefinementLimits(samples, actions, self.budget, config.adaptive)
         if self.restarts:
             # Make all tries of a step, even if the simulator reports the same objects in each of them.
-            limits = replace(limits, same_reports=config.samples_per_step)
+            limits = replace(limits, same_reports=samples)
         rng = rng_for(self.seed, "refinement", self.statistics.abstract_plans)
         self.statistics.abstract_plans += 1
         refinement = ResumableRefinement(
             abstract_plan, subgoals, self.task.initial_state, self.model.samplers, self.execute, limits, rng
         )
         return _PlanAttempt(steps, abstract_plan, subgoals, refinement)
+
+    def _abstract_plan(self, steps: tuple[int, ...]) -> AbstractPlan:
+        new = [step for step in dict.fromkeys(steps) if step not in self.ground_operators]
+        self.ground_operators.update(zip(new, self.problem.plan(new), strict=True))
+        return tuple(self.ground_operators[step] for step in steps)
 
     def _refine(self, attempt: _PlanAttempt, max_tries: int | None) -> tuple[PlanningResult, Refinement]:
         started = self.budget.clock()
@@ -376,14 +379,17 @@ class _Attempt:
             return PlanningResult(end_reason or Outcome.NO_ABSTRACT_PLAN, statistics=self.statistics)
         if end_reason in (Outcome.TIMEOUT, Outcome.OUT_OF_NODES):
             return replace(self.deepest, outcome=end_reason)
+        failure = self.deepest.failure
+        if failure and failure.outcome is Outcome.ENVIRONMENT_FAILURE and self._plans_left <= 0:
+            limit = f"No further plans are tried: max_abstract_plans is {self.config.max_abstract_plans}."
+            return replace(self.deepest, failure=replace(failure, detail=f"{failure.detail} {limit}"))
         return self.deepest
 
 
 def _deeper(one: PlanningResult | None, other: PlanningResult) -> PlanningResult:
     """Compare two failed results and return the one with the later failed step; on a tie, `other`.
 
-    An `ENVIRONMENT_FAILURE` counts as earlier than all other failures: the simulator reported which objects
-    caused it, so the next search can avoid it.
+    An `ENVIRONMENT_FAILURE` counts as earlier than all others: the next search can deal with its objects.
     """
     return other if one is None or _depth(other) >= _depth(one) else one
 

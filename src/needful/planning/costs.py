@@ -98,7 +98,7 @@ class StepMisses:
     tries: int = 0
 
     def reach(self, step: int) -> None:
-        """Note that a step reached its subgoal; if it is `step`, count the tries of the next step."""
+        """Record that a step reached its subgoal: if it is `self.step`, count the next step from now on."""
         if step == self.step:
             self.step, self.operator, self.missing, self.tries = step + 1, None, frozenset(), 0
 

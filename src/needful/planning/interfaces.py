@@ -112,9 +112,9 @@ class HeuristicEstimate:
         value: a lower bound on the cost to reach the goal; None if the goal is unreachable.
         landmarks: sets of ground operators, as bit masks of their indices. Every plan from the state uses
             at least one operator of each set. A set remains a landmark after a step that is not in the set.
-        landmark_costs: the cost of each landmark. The landmarks that contain an operator together cost at
-            most as much as the operator, and all landmarks together at most `value`. Leave it empty if each
-            landmark costs 1; the landmarks are then disjoint.
+        landmark_costs: the cost of each landmark. They add up to at most `value`. Those of the landmarks
+            that contain an operator add up to at most the operator's cost. Leave it empty if each landmark
+            costs 1; the landmarks are then disjoint.
     """
 
     value: int | None

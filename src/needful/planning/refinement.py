@@ -28,15 +28,12 @@ from needful.planning.budget import Budget
 from needful.planning.costs import StepMisses
 from needful.planning.failed_draws import FailedDraws, progress
 
-# In each try of a step, parameters are drawn until the controller can start with them. This is the maximum
-# number of draws per try.
-MAX_DRAWS_PER_TRY = 100
-# The first draws of a try come from the sampler. If the controller cannot start with any of them, the other
-# draws come from a normal distribution. Its mean is the mean of the first draws. Its standard deviation is
-# SPREAD_FACTOR times the standard deviation of the first draws. If they are all equal, it is NOISE_FRACTION
-# of the parameter's range.
-SAMPLER_DRAWS_PER_TRY = 50
-SPREAD_FACTOR = 3.0
+# In each try of a step, parameters are drawn until the controller can start with them, at most
+# MAX_DRAWS_PER_TRY times. The first SAMPLER_DRAWS_PER_TRY draws come from the sampler. If the controller
+# cannot start with any of them, the other draws come from a normal distribution. Its mean is the mean of
+# the first draws. Its standard deviation is SPREAD_FACTOR times the standard deviation of the first draws.
+# If they are all equal, it is NOISE_FRACTION of the parameter's range.
+MAX_DRAWS_PER_TRY, SAMPLER_DRAWS_PER_TRY, SPREAD_FACTOR = 100, 50, 3.0
 # If the sampler repeats parameters that were already tried in a state, Gaussian noise is added to them. Its
 # standard deviation is this fraction of each parameter's range (upper bound minus lower bound).
 NOISE_FRACTION = 0.1

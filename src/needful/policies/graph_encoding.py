@@ -14,7 +14,7 @@ import numpy as np
 
 from needful.core.atoms import AbstractState, Predicate
 from needful.core.model import Vocabulary
-from needful.core.objects import Type
+from needful.core.objects import Abbreviated, Type
 from needful.core.state import State
 from needful.errors import InvalidInputError, UnknownNameError
 
@@ -22,8 +22,8 @@ from needful.errors import InvalidInputError, UnknownNameError
 Array: TypeAlias = Any
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Graph:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Graph(Abbreviated):
     """The input of a graph neural network: one graph, or a batch of graphs.
 
     Attributes:
@@ -43,9 +43,6 @@ class Graph:
     node_graph: Array
     edge_graph: Array
 
-    def __repr__(self) -> str:
-        return f"Graph({len(self.globals)} graphs, {len(self.nodes)} nodes, {len(self.edges)} edges)"
-
 
 def batch_graphs(graphs: Sequence[Graph]) -> Graph:
     """Join graphs into one batch, in which nodes and graphs are numbered consecutively from 0."""
@@ -62,8 +59,8 @@ def batch_graphs(graphs: Sequence[Graph]) -> Graph:
     return Graph(**joined)
 
 
-@dataclass(frozen=True, slots=True)
-class GraphEncoding:
+@dataclass(frozen=True, slots=True, repr=False)
+class GraphEncoding(Abbreviated):
     """Encodes states and goals as graphs; create an encoding with `GraphEncoding.of(vocabulary)`.
 
     Let s be the abstract state and g the goal. In a `Graph`, each node, each edge and the graph itself have
@@ -83,10 +80,6 @@ class GraphEncoding:
     nullary: tuple[Predicate, ...]
     unary: tuple[Predicate, ...]
     binary: tuple[Predicate, ...]
-
-    def __repr__(self) -> str:
-        widths = f"node_width={self.node_width}, edge_width={self.edge_width}"
-        return f"GraphEncoding({widths}, global_width={self.global_width})"
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> GraphEncoding:

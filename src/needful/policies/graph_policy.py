@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 import numpy as np
 
 from needful.abstraction import abstract
-from needful.core.atoms import AbstractState, Predicate
+from needful.core.atoms import AbstractState
 from needful.core.controllers import Controller, GroundController
-from needful.core.model import Vocabulary
-from needful.core.objects import Type
+from needful.core.model import Named, Vocabulary, find_equal
 from needful.core.state import State
-from needful.errors import InvalidInputError, UnknownNameError, check_at_least
+from needful.errors import CheckedSettings, InvalidInputError, UnknownNameError, at_least
 from needful.policies.graph_encoding import GraphEncoding
 from needful.policies.network import NetworkSize, NumpyBackend, evaluate_network, weight_shapes
 
-Named = TypeVar("Named", Type, Predicate, Controller)
-
 
 @dataclass(frozen=True, slots=True)
-class PolicyConfig:
+class PolicyConfig(CheckedSettings):
     """How long to train a policy, and which weights to keep.
 
     Attributes:
@@ -35,16 +31,14 @@ class PolicyConfig:
         patience: stop after this number of epochs without a lower validation loss.
     """
 
-    epochs: int = 3_000
-    batch: int = 128
+    epochs: int = at_least(1, 3_000)
+    batch: int = at_least(1, 128)
     held_out: float = 0.0
-    check_every: int = 100
-    patience: int = 1_000
+    check_every: int = at_least(1, 100)
+    patience: int = at_least(1, 1_000)
 
     def __post_init__(self) -> None:
-        check_at_least(
-            1, epochs=self.epochs, batch=self.batch, check_every=self.check_every, patience=self.patience
-        )
+        CheckedSettings.__post_init__(self)
         if not 0.0 <= self.held_out < 1.0:
             raise InvalidInputError(f"held_out must be a fraction from 0 to below 1, got {self.held_out}.")
 
@@ -131,15 +125,7 @@ def _bound(kind: str, trained: Sequence[Named], domain: Sequence[Named]) -> tupl
     an item of `trained` is missing in `domain` or is defined differently there.
     """
     by_name = {each.name: each for each in domain}
-    for each in trained:
-        if each.name not in by_name:
-            raise UnknownNameError(f"{kind} of the policy", each.name, by_name)
-        if by_name[each.name] != each:
-            raise InvalidInputError(
-                f"The policy and the domain disagree about the {kind} {each.name!r}: the definitions have "
-                "the same name but differ. Train the policy again on demonstrations of this domain."
-            )
-    return tuple(by_name[each.name] for each in trained)
+    return tuple(find_equal(kind, each, by_name, "of the policy") for each in trained)
 
 
 def _decode(

@@ -26,6 +26,7 @@ from torch.nn import functional
 from needful.core.controllers import GroundController
 from needful.core.demonstrations import Demonstration
 from needful.core.model import Vocabulary
+from needful.core.objects import Abbreviated
 from needful.core.state import State
 from needful.errors import DemonstrationError
 from needful.policies.graph_encoding import Array, Graph, GraphEncoding, batch_graphs
@@ -59,8 +60,8 @@ def train_policy(
     return GraphPolicy(vocabulary, standardisation.fold_into_weights(weights))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Examples:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Examples(Abbreviated):
     """A batch of examples: each is the graph of a state and the action taken in this state.
 
     Attributes:
@@ -75,9 +76,6 @@ class Examples:
     argument_labels: Array
     controllers: Array
     parameters: Array
-
-    def __repr__(self) -> str:
-        return f"Examples({len(self)} actions, {self.graph!r})"
 
     def __len__(self) -> int:
         return len(self.controllers)
@@ -141,8 +139,8 @@ def batched(examples: Sequence[Examples], size: int) -> list[Examples]:
     return batches
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Standardisation:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Standardisation(Abbreviated):
     """Standardises examples: the columns of the nodes' rows, and the parameters of actions.
 
     Each column of the nodes' rows has a number in `shift`, which is subtracted, and a number in `scale`,
@@ -152,9 +150,6 @@ class Standardisation:
     shift: np.ndarray
     scale: np.ndarray
     parameter_scale: np.ndarray
-
-    def __repr__(self) -> str:
-        return f"Standardisation({len(self.shift)} columns, {len(self.parameter_scale)} parameters)"
 
     @classmethod
     def of(cls, examples: Sequence[Examples], first_feature: int) -> Standardisation:

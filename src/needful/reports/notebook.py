@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from needful.core.atoms import AbstractState
-from needful.core.objects import counted
+from needful.core.objects import Abbreviated, counted
 from needful.core.plans import PlanningResult
 from needful.core.state import State
 from needful.core.tasks import Task
@@ -36,7 +36,7 @@ COLOURS = (palette.BLUE, palette.ORANGE, palette.GREEN, palette.PURPLE, palette.
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class InlinePage:
+class InlinePage(Abbreviated):
     """A self-contained HTML page that a notebook shows as the output of a cell.
 
     The page runs in a sandboxed frame, so it cannot read or change the notebook. `page` is the HTML text.
@@ -45,9 +45,6 @@ class InlinePage:
     page: str
     height: int
     title: str
-
-    def __repr__(self) -> str:
-        return f"InlinePage({self.title!r}, {len(self.page)} characters)"
 
     def _repr_html_(self) -> str:
         source, title = html.escape(self.page), html.escape(self.title)

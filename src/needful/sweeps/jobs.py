@@ -121,26 +121,17 @@ class Job:
         needed = [name for name in cls.__dataclass_fields__ if name not in OPTIONAL]
         record = field.record(*needed, optional=OPTIONAL)
         limit = record["learning_timeout"]
-        optional: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
         for names, read in (
-            (OPTIONAL_NUMBERS, Field.integer),
+            (("domain", "learner", "planner"), Field.name),
+            (("seed", "demos", "tasks", "abstract_plans", *OPTIONAL_NUMBERS), Field.integer),
+            (("timeout",), Field.number),
             (OPTIONAL_NAMES, Field.text),
             (OPTIONAL_FLAGS, Field.boolean),
         ):
-            optional |= {name: read(record[name]) for name in names if name in record}
+            settings |= {name: read(record[name]) for name in names if name in record}
         with field.locate_errors():
-            return cls(
-                domain=record["domain"].name(),
-                learner=record["learner"].name(),
-                seed=record["seed"].integer(),
-                demos=record["demos"].integer(),
-                tasks=record["tasks"].integer(),
-                timeout=record["timeout"].number(),
-                abstract_plans=record["abstract_plans"].integer(),
-                learning_timeout=None if limit.value is None else limit.number(),
-                planner=record["planner"].name(),
-                **optional,
-            )
+            return cls(learning_timeout=None if limit.value is None else limit.number(), **settings)
 
 
 def run_config(job: Job) -> RunConfig:

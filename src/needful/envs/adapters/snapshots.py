@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -87,13 +87,8 @@ class SimulatorCalls:
 
     def __sub__(self, earlier: SimulatorCalls) -> SimulatorCalls:
         """Return the calls since `earlier`."""
-        return SimulatorCalls(
-            self.runs - earlier.runs,
-            self.replays - earlier.replays,
-            self.resets - earlier.resets,
-            self.restores - earlier.restores,
-            self.saves - earlier.saves,
-        )
+        pairs = zip(astuple(self), astuple(earlier), strict=True)
+        return SimulatorCalls(*(now - before for now, before in pairs))
 
     @property
     def per_run(self) -> float:

@@ -77,6 +77,23 @@ class Film:
     milliseconds: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class FilmedPlan:
+    """A plan to film in 3D.
+
+    Attributes:
+        states: the initial state and the state after each action.
+        actions: the actions.
+        goal: the goal.
+        draws: if a step failed, the parameters that were tried. The film then ends with the best try.
+    """
+
+    states: Sequence[State]
+    actions: Sequence[GroundController]
+    goal: AbstractState
+    draws: Sequence[Draw] = ()
+
+
 @runtime_checkable
 class Filmable(Protocol):
     """A domain with its own methods to show a plan in 3D: as a film, or on a page with a movable camera."""
@@ -84,27 +101,17 @@ class Filmable(Protocol):
     def film(self, result: PlanningResult, goal: AbstractState) -> Film:
         """Return a film of a planning result."""
 
-    def film_3d(
-        self,
-        states: Sequence[State],
-        actions: Sequence[GroundController],
-        goal: AbstractState,
-        draws: Sequence[Draw],
-        max_keyframes: int,
-    ) -> dict[str, Any]:
-        """Return the data of a 3D film as JSON values, for `scene.js`.
+    def film_3d(self, plan: FilmedPlan, max_keyframes: int) -> dict[str, Any]:
+        """Return the data of a 3D film as a JSON object for `scene.js`, with these entries:
 
-        `states` has the initial state and the state after each action. If a step failed, `draws` has the
-        parameters that were tried, and the film ends with the best try. The result has these entries:
-
-            shapes        boxes, cylinders and balls, each with the body that it belongs to
-            bodies        the bodies of each object
-            arm           the arm of the robot, or None
-            focus         the area to show first
-            moves         the motion of the bodies, in at most `max_keyframes` keyframes and one per state
-            ends          the keyframe in which each state is reached
-            milliseconds  the duration of each step
-            tries         what each try moved
+        shapes        boxes, cylinders and balls, each with the body that it belongs to
+        bodies        the bodies of each object
+        arm           the arm of the robot, or None
+        focus         the area to show first
+        moves         the motion of the bodies, in at most `max_keyframes` keyframes and one per state
+        ends          the keyframe in which each state is reached
+        milliseconds  the duration of each step
+        tries         what each try moved
         """
 
 

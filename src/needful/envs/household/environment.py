@@ -13,7 +13,7 @@ from needful.core.atoms import AbstractState, GroundAtom, Predicate
 from needful.core.controllers import Controller, GroundController, Parameters
 from needful.core.model import PlanningModel, Vocabulary
 from needful.core.objects import Object, Type
-from needful.core.plans import Draw, PlanningResult
+from needful.core.plans import PlanningResult
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import Environment, Split
@@ -28,7 +28,7 @@ from needful.errors import InvalidInputError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from needful.envs.drawing.film import Film
+    from needful.envs.drawing.film import Film, FilmedPlan
 
 TYPES = (OBJ, FLOOR, THING, *(type_of(name) for name in CATEGORIES), HOUSE, ROBOT)
 
@@ -186,19 +186,11 @@ class Household(Environment):
         world = self._worlds.of(result.states[0])
         return film_house(world, result, goal, self.vocabulary.predicates)
 
-    def film_3d(
-        self,
-        states: Sequence[State],
-        actions: Sequence[GroundController],
-        goal: AbstractState,
-        draws: Sequence[Draw],
-        max_keyframes: int,
-    ) -> dict[str, Any]:
+    def film_3d(self, plan: FilmedPlan, max_keyframes: int) -> dict[str, Any]:
         """Return the data of a 3D film of a plan; see `Filmable`."""
         from needful.envs.household.view.film_3d import film_house_3d
 
-        world = self._worlds.of(states[0])
-        return film_house_3d(world, states, actions, goal, draws, max_keyframes)
+        return film_house_3d(self._worlds.of(plan.states[0]), plan, max_keyframes)
 
     def _atom(self, literal: Literal, state: State) -> GroundAtom:
         """Return the ground atom for a BDDL literal; raise `InvalidInputError` if there is none."""

@@ -1,13 +1,15 @@
-"""Parts of the environments in which the robot grasps blocks: predicates, checks, samplers, operators."""
+"""Parts of the environments in which the robot grasps things: predicates, checks, samplers, operators."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from needful.core.atoms import Predicate
+from needful.core.atoms import AbstractState, LiftedAtom, Predicate
 from needful.core.controllers import Controller, Parameters
 from needful.core.model import PlanningModel, Vocabulary
 from needful.core.objects import Object, Type, Variable
@@ -15,7 +17,7 @@ from needful.core.operators import Operator
 from needful.core.state import State
 from needful.envs.contract import oracle_operator
 from needful.envs.kinder.bodies import CLEARANCE, Body, Box, Pose, Scene, make_scene
-from needful.envs.kinder.environment import RECTANGLE, ROBOT
+from needful.envs.kinder.environment import RECTANGLE, ROBOT, KinderEnvironment
 from needful.envs.kinder.motion import StepLimits, Waypoints, steps
 from needful.errors import EnvironmentFailure
 
@@ -30,12 +32,13 @@ def _hand_empty(state: State, objects: Sequence[Object]) -> bool:
     return not _held(state)
 
 
-def _holding(state: State, objects: Sequence[Object]) -> bool:
+def is_held(state: State, objects: Sequence[Object]) -> bool:
+    """Return whether the robot, the first object, holds the second one."""
     return objects[1] in _held(state)
 
 
 HAND_EMPTY = Predicate("HandEmpty", (ROBOT,), _hand_empty)
-HOLDING = Predicate("Holding", (ROBOT, RECTANGLE), _holding)
+HOLDING = Predicate("Holding", (ROBOT, RECTANGLE), is_held)
 
 
 def box_of(state: State, obj: Object) -> Box:
@@ -45,7 +48,7 @@ def box_of(state: State, obj: Object) -> Box:
 
 
 def rectangle_of(scene: Scene, obj: Object) -> Box:
-    """Return the rectangle of an object."""
+    """Return the rectangle of an object, the first one if it has several."""
     shape = next(body.shape for body in scene.bodies if body.obj == obj)
     assert isinstance(shape, Box)
     return shape
@@ -59,7 +62,7 @@ def require_empty_hand(scene: Scene) -> None:
 
 def require_held(scene: Scene, block: Object) -> None:
     """Raise `EnvironmentFailure` unless the robot holds the block and nothing else."""
-    if [body.obj for body in scene.held()] != [block]:
+    if {body.obj for body in scene.held()} != {block}:
         raise EnvironmentFailure(f"the robot does not hold {block.name}, or not only {block.name}")
 
 
@@ -101,47 +104,86 @@ def require_none(hit: Iterable[Body]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class UniformSampler:
-    """Draws parameters uniformly from a controller's bounds; the initiation test rejects most draws."""
+    """Draws parameters uniformly from bounds; if they are those of a controller, it rejects most draws."""
 
-    controller: Controller
+    low: Parameters
+    high: Parameters
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return parameters within the bounds of the controller."""
-        return tuple(rng.uniform(self.controller.low, self.controller.high).tolist())
+        """Return parameters within the bounds."""
+        return tuple(rng.uniform(self.low, self.high).tolist())
 
 
 ROBOT_VARIABLE = Variable("?robot", ROBOT)
+BLOCK_VARIABLE = Variable("?block", RECTANGLE)
+TARGET_BLOCK_VARIABLE = Variable("?block", TARGET_BLOCK)
 
 
-def pick_operator(controller: Controller, kind: Type = RECTANGLE) -> Operator:
-    """Return the oracle operator of a controller that grasps a block."""
-    block = Variable("?block", kind)
-    pair = (ROBOT_VARIABLE, block)
+def pick_operator(controller: Controller, thing: Variable, leaves: Iterable[LiftedAtom] = ()) -> Operator:
+    """Return the oracle operator of a controller that grasps a thing; atoms in `leaves` become false."""
+    empty, parameters = HAND_EMPTY.lifted(ROBOT_VARIABLE), [ROBOT_VARIABLE, thing]
+    left = tuple(leaves)
+    for atom in left:
+        parameters += [variable for variable in atom.variables if variable not in parameters]
     return oracle_operator(
-        "Pick",
-        pair,
-        (controller, pair),
-        needs=[HAND_EMPTY.lifted(ROBOT_VARIABLE)],
-        adds=[HOLDING.lifted(*pair)],
-        deletes=[HAND_EMPTY.lifted(ROBOT_VARIABLE)],
+        controller.name,
+        parameters,
+        (controller, (ROBOT_VARIABLE, thing)),
+        needs=[empty],
+        adds=[HOLDING.lifted(ROBOT_VARIABLE, thing)],
+        deletes=[empty, *left],
     )
 
 
-def release_operator(name: str, controller: Controller, kind: Type = RECTANGLE) -> Operator:
-    """Return the oracle operator of a controller that puts a block down."""
-    block = Variable("?block", kind)
-    pair = (ROBOT_VARIABLE, block)
+def release_operator(controller: Controller, thing: Variable, *target: LiftedAtom) -> Operator:
+    """Return the oracle operator of a controller that puts a thing down, at a target if one is given."""
+    holding = HOLDING.lifted(ROBOT_VARIABLE, thing)
+    parameters = (ROBOT_VARIABLE, *(target[0].variables if target else (thing,)))
     return oracle_operator(
-        name,
-        pair,
-        (controller, pair),
-        needs=[HOLDING.lifted(*pair)],
-        adds=[HAND_EMPTY.lifted(ROBOT_VARIABLE)],
-        deletes=[HOLDING.lifted(*pair)],
+        controller.name,
+        parameters,
+        (controller, parameters),
+        needs=[holding],
+        adds=[*target, HAND_EMPTY.lifted(ROBOT_VARIABLE)],
+        deletes=[holding],
     )
 
 
 def uniform_model(vocabulary: Vocabulary, operators: Sequence[Operator]) -> PlanningModel:
     """Return a hand-written model whose samplers draw uniformly from the bounds of the controllers."""
-    samplers = {one.name: UniformSampler(one.controller) for one in operators}
+    samplers = {one.name: UniformSampler(one.controller.low, one.controller.high) for one in operators}
     return PlanningModel(vocabulary, tuple(operators), samplers)
+
+
+class BlocksEnvironment(KinderEnvironment):
+    """An environment in which the robot brings all target blocks to a target, such as a shelf.
+
+    Attributes:
+        at_target: the predicate of the goal. Its arguments are a target block and the target.
+    """
+
+    at_target: ClassVar[Predicate]
+
+    def __init_subclass__(cls) -> None:
+        cls.types = (ROBOT, RECTANGLE, *cls.at_target.types)
+        cls.predicates = (HAND_EMPTY, HOLDING, cls.at_target)
+
+    def goal(self, state: State) -> AbstractState:
+        """Return the goal: all target blocks are at the target."""
+        _, kind = self.at_target.types
+        (target,) = state.of_type(kind)
+        return frozenset(self.at_target(block, target) for block in state.of_type(TARGET_BLOCK))
+
+    def oracle_model(self) -> PlanningModel:
+        """Return a model whose samplers draw uniformly from the bounds of the controllers.
+
+        Its operators do not describe which blocks are in the way; the planner learns this from failed
+        actions.
+        """
+        target = Variable("?target", self.at_target.types[1])
+        operators = self.oracle_operators(self.at_target.lifted(TARGET_BLOCK_VARIABLE, target))
+        return uniform_model(self.vocabulary, operators)
+
+    @abstractmethod
+    def oracle_operators(self, at_target: LiftedAtom) -> tuple[Operator, ...]:
+        """Return the operators of the oracle; `at_target` is the atom of `TARGET_BLOCK_VARIABLE`."""

@@ -191,11 +191,12 @@ class Scene:
     bodies: tuple[Body, ...]
 
     def held(self) -> tuple[Body, ...]:
-        """Return the movable bodies that suction holds."""
+        """Return the bodies of the movable objects that suction holds."""
         if not self.vacuum:
             return ()
         strip = self.robot.suction(self.pose)
-        return tuple(body for body in self.bodies if body.movable and overlap(strip, body.shape))
+        touched = {body.name for body in self.bodies if body.movable and overlap(strip, body.shape)}
+        return tuple(body for body in self.bodies if body.name in touched)
 
     def without(self, objects: Iterable[Object]) -> Scene:
         """Return the scene without the bodies of the given objects."""
@@ -286,6 +287,12 @@ def object_bodies(name: str, values: dict[str, float], obj: Object | None = None
         yield Body(name, Box.from_corner(right_x, right_y, right, height, theta), layer, obj, movable)
         part = (values["x1"], values["y1"], inside, values["height1"], values["theta1"])
         yield Body(name, Box.from_corner(*part), int(values["z_order1"]), obj, movable)
+    elif "length_side1" in values:
+        # (x, y) is the outer corner of an L, from which its sides lead to the left and down if theta is 0.
+        width, backwards = values["width"], theta + math.pi
+        sides = (values["length_side1"], width), (width, values["length_side2"])
+        for size in sides:
+            yield Body(name, Box.from_corner(x, y, *size, backwards), layer, obj, movable)
     else:
         shape = Box.from_corner(x, y, values["width"], values["height"], theta)
         yield Body(name, shape, layer, obj, movable)

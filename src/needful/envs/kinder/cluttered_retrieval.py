@@ -8,17 +8,19 @@ from dataclasses import replace
 
 from kinder.envs.kinematic2d.clutteredretrieval2d import ClutteredRetrieval2DEnv
 
-from needful.core.atoms import AbstractState, Predicate
+from needful.core.atoms import LiftedAtom, Predicate
 from needful.core.controllers import Parameters
-from needful.core.model import PlanningModel
-from needful.core.objects import Object, Type, Variable
+from needful.core.objects import Object, Type
+from needful.core.operators import Operator
 from needful.core.state import State
 from needful.envs.contract import oracle_operator
 from needful.envs.kinder.blocks import (
-    HAND_EMPTY,
+    BLOCK_VARIABLE,
     HOLDING,
     ROBOT_VARIABLE,
     TARGET_BLOCK,
+    TARGET_BLOCK_VARIABLE,
+    BlocksEnvironment,
     box_of,
     pick_operator,
     rectangle_of,
@@ -26,11 +28,10 @@ from needful.envs.kinder.blocks import (
     require_free,
     require_free_motion,
     require_held,
-    uniform_model,
 )
 from needful.envs.kinder.bodies import overlap
-from needful.envs.kinder.driving import carried_box, carrying_pose, drive, pick
-from needful.envs.kinder.environment import RECTANGLE, ROBOT, KinderEnvironment, Room, Skill
+from needful.envs.kinder.driving import carried_box, carrying_pose, drive, pick_skill
+from needful.envs.kinder.environment import RECTANGLE, ROBOT, Room, Skill
 from needful.envs.kinder.motion import Waypoint, Waypoints
 from needful.errors import EnvironmentFailure
 
@@ -43,17 +44,6 @@ def _inside(state: State, objects: Sequence[Object]) -> bool:
 
 
 INSIDE = Predicate("Inside", (TARGET_BLOCK, REGION), _inside)
-
-
-def _pick(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
-    """Grasp a block at a point of its four sides.
-
-    Parameters: the point, from 0 to 4 (one unit per side), and the length of the arm, from 0 (retracted)
-    to 1.
-    """
-    place, reach = parameters
-    side = min(int(place), 3)
-    return pick(room, state, objects[1], side, place - side, reach)
 
 
 def _put_down(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
@@ -94,44 +84,29 @@ def _deliver(room: Room, state: State, objects: Sequence[Object], parameters: Pa
     return (*drive(room, scene, before), *reached)
 
 
-class ClutteredRetrieval2D(KinderEnvironment):
+class ClutteredRetrieval2D(BlocksEnvironment):
     """Carry a block out of clutter into a region of the floor."""
 
     family = "ClutteredRetrieval2D"
-    description = "A robot carries a block out of clutter into a region of the floor."
     letter = "o"
+    description = "A robot carries a block out of clutter into a region of the floor."
     gym_class = ClutteredRetrieval2DEnv
     size_argument = "num_obstructions"
     training_sizes = (1, 8)
-    types = (ROBOT, RECTANGLE, TARGET_BLOCK, REGION)
-    predicates = (HAND_EMPTY, HOLDING, INSIDE)
+    at_target = INSIDE
     skills = (
-        Skill("Pick", (ROBOT, RECTANGLE), _pick, (0.0, 0.0), (4.0, 1.0)),
+        pick_skill(RECTANGLE, sides=(0, 1, 2, 3)),
         Skill("PutDown", (ROBOT, RECTANGLE), _put_down, (0.0, 0.0, -math.pi), (2.5, 2.5, math.pi)),
         Skill("Deliver", (ROBOT, TARGET_BLOCK, REGION), _deliver, (-math.pi, 0.0), (math.pi, 1.0)),
     )
 
-    def goal(self, state: State) -> AbstractState:
-        """Return the goal: the target block is inside the region."""
-        (block,), (region,) = state.of_type(TARGET_BLOCK), state.of_type(REGION)
-        return frozenset((INSIDE(block, region),))
-
-    def oracle_model(self) -> PlanningModel:
-        """Return a model with three operators.
-
-        They do not describe which blocks are in the way; the planner learns this from failed actions.
-        """
+    def oracle_operators(self, at_target: LiftedAtom) -> tuple[Operator, ...]:
+        """Return the operators of the oracle; after a delivery, the robot still holds the block."""
         pick_up, put_down, deliver = self.vocabulary.controllers
-        block, region = Variable("?block", TARGET_BLOCK), Variable("?region", REGION)
-        operators = (
-            pick_operator(pick_up),
-            release_operator("PutDown", put_down),
-            oracle_operator(
-                "Deliver",
-                (ROBOT_VARIABLE, block, region),
-                (deliver, (ROBOT_VARIABLE, block, region)),
-                needs=[HOLDING.lifted(ROBOT_VARIABLE, block)],
-                adds=[INSIDE.lifted(block, region)],
-            ),
+        objects = (ROBOT_VARIABLE, *at_target.variables)
+        needs = [HOLDING.lifted(ROBOT_VARIABLE, TARGET_BLOCK_VARIABLE)]
+        return (
+            pick_operator(pick_up, BLOCK_VARIABLE),
+            release_operator(put_down, BLOCK_VARIABLE),
+            oracle_operator("Deliver", objects, (deliver, objects), needs=needs, adds=[at_target]),
         )
-        return uniform_model(self.vocabulary, operators)

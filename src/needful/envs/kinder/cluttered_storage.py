@@ -14,26 +14,25 @@ from dataclasses import replace
 
 from kinder.envs.kinematic2d.clutteredstorage2d import ClutteredStorage2DEnv
 
-from needful.core.atoms import AbstractState, Predicate
+from needful.core.atoms import LiftedAtom, Predicate
 from needful.core.controllers import Parameters
-from needful.core.model import PlanningModel
-from needful.core.objects import Object, Type, Variable
+from needful.core.objects import Object, Type
+from needful.core.operators import Operator
 from needful.core.state import State
-from needful.envs.contract import oracle_operator
 from needful.envs.kinder.blocks import (
-    HAND_EMPTY,
-    HOLDING,
-    ROBOT_VARIABLE,
     TARGET_BLOCK,
+    TARGET_BLOCK_VARIABLE,
+    BlocksEnvironment,
     box_of,
+    pick_operator,
+    release_operator,
     require_free,
     require_held,
     require_none,
-    uniform_model,
 )
 from needful.envs.kinder.bodies import CLEARANCE, Body, Box, Pose, Scene, may_collide, overlap
-from needful.envs.kinder.driving import carried_box, carrying_pose, drive, pick
-from needful.envs.kinder.environment import RECTANGLE, ROBOT, KinderEnvironment, Room, Skill
+from needful.envs.kinder.driving import carried_box, carrying_pose, drive, pick_skill
+from needful.envs.kinder.environment import RECTANGLE, ROBOT, Room, Skill
 from needful.envs.kinder.motion import Waypoint, Waypoints
 from needful.errors import EnvironmentFailure
 
@@ -69,17 +68,6 @@ def _stored(state: State, objects: Sequence[Object]) -> bool:
 
 
 STORED = Predicate("Stored", (TARGET_BLOCK, SHELF), _stored)
-
-
-def _pick(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
-    """Grasp a block at one of its two long sides.
-
-    Parameters: the point, from 0 to 2 (one unit per side), and the length of the arm, from 0 (retracted)
-    to 1.
-    """
-    place, reach = parameters
-    side = min(int(place), 1)
-    return pick(room, state, objects[1], 2 * side, place - side, reach)
 
 
 def _store(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
@@ -135,50 +123,26 @@ def _has_space_behind(body: Body, others: Sequence[Body], distance: float) -> bo
     )
 
 
-class ClutteredStorage2D(KinderEnvironment):
+class ClutteredStorage2D(BlocksEnvironment):
     """Put all blocks into a shelf, in which some of them lie already."""
 
     family = "ClutteredStorage2D"
-    description = "A robot puts blocks into a shelf, in which other blocks may be in the way."
     letter = "b"
+    description = "A robot puts blocks into a shelf, in which other blocks may be in the way."
     gym_class = ClutteredStorage2DEnv
     size_argument = "num_blocks"
     training_sizes = (1, 3)
-    types = (ROBOT, RECTANGLE, TARGET_BLOCK, SHELF)
-    predicates = (HAND_EMPTY, HOLDING, STORED)
+    at_target = STORED
     skills = (
-        Skill("Pick", (ROBOT, TARGET_BLOCK), _pick, (0.0, 0.0), (2.0, 1.0)),
+        # The sides 0 and 2 are the long ones.
+        pick_skill(TARGET_BLOCK, sides=(0, 2)),
         Skill("Store", (ROBOT, TARGET_BLOCK, SHELF), _store, (-1.0,), (1.0,)),
     )
 
-    def goal(self, state: State) -> AbstractState:
-        """Return the goal: all blocks are in the shelf."""
-        (shelf,) = state.of_type(SHELF)
-        return frozenset(STORED(block, shelf) for block in state.of_type(TARGET_BLOCK))
-
-    def oracle_model(self) -> PlanningModel:
-        """Return a model with two operators.
-
-        They do not describe which blocks are in the way; the planner learns this from failed actions.
-        """
+    def oracle_operators(self, at_target: LiftedAtom) -> tuple[Operator, ...]:
+        """Return the operators of the oracle; a block that is picked up is no longer stored."""
         pick_up, store = self.vocabulary.controllers
-        block, shelf = Variable("?block", TARGET_BLOCK), Variable("?shelf", SHELF)
-        operators = (
-            oracle_operator(
-                "Pick",
-                (ROBOT_VARIABLE, block, shelf),
-                (pick_up, (ROBOT_VARIABLE, block)),
-                needs=[HAND_EMPTY.lifted(ROBOT_VARIABLE)],
-                adds=[HOLDING.lifted(ROBOT_VARIABLE, block)],
-                deletes=[HAND_EMPTY.lifted(ROBOT_VARIABLE), STORED.lifted(block, shelf)],
-            ),
-            oracle_operator(
-                "Store",
-                (ROBOT_VARIABLE, block, shelf),
-                (store, (ROBOT_VARIABLE, block, shelf)),
-                needs=[HOLDING.lifted(ROBOT_VARIABLE, block)],
-                adds=[STORED.lifted(block, shelf), HAND_EMPTY.lifted(ROBOT_VARIABLE)],
-                deletes=[HOLDING.lifted(ROBOT_VARIABLE, block)],
-            ),
+        return (
+            pick_operator(pick_up, TARGET_BLOCK_VARIABLE, leaves=[at_target]),
+            release_operator(store, TARGET_BLOCK_VARIABLE, at_target),
         )
-        return uniform_model(self.vocabulary, operators)

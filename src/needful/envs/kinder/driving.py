@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
-from needful.core.objects import Object
+from needful.core.controllers import Parameters
+from needful.core.objects import Object, Type
 from needful.core.state import State
 from needful.envs.kinder.blocks import (
     rectangle_of,
@@ -15,7 +17,7 @@ from needful.envs.kinder.blocks import (
     require_free_motion,
 )
 from needful.envs.kinder.bodies import CLEARANCE, Box, Pose, Scene, carry
-from needful.envs.kinder.environment import Room
+from needful.envs.kinder.environment import ROBOT, Room, Skill
 from needful.envs.kinder.motion import Waypoint, Waypoints
 from needful.envs.kinder.pose_lattice import PoseLattice
 from needful.errors import EnvironmentFailure
@@ -42,11 +44,28 @@ def pick(room: Room, state: State, block: Object, side: int, place: float, reach
     reached = (Waypoint(grasp), Waypoint(grasp, True))
     require_free_motion(replace(scene, pose=before), block, reached, room.limits)
     grasped = scene.at(grasp, True)
-    if [body.obj for body in grasped.held()] != [block]:
+    if {body.obj for body in grasped.held()} != {block}:
         others = [body.obj for body in grasped.held() if body.obj is not None and body.obj != block]
         raise EnvironmentFailure(f"the gripper would not hold {block.name} alone", others)
     pulled = Waypoint(replace(grasp, arm=_shortest_arm(grasped)), True)
     return (*drive(room, scene, before), *reached, pulled)
+
+
+def pick_skill(kind: Type, sides: tuple[int, ...]) -> Skill:
+    """Return the skill `Pick`, which grasps a block of a type at one of the given sides.
+
+    Its parameters are the point, from 0 to the number of sides (one unit per side), and the length of the
+    arm, from 0 (retracted) to 1.
+    """
+    return Skill("Pick", (ROBOT, kind), partial(_pick_at, sides), (0.0, 0.0), (float(len(sides)), 1.0))
+
+
+def _pick_at(
+    sides: tuple[int, ...], room: Room, state: State, objects: Sequence[Object], parameters: Parameters
+) -> Waypoints:
+    place, reach = parameters
+    number = min(int(place), len(sides) - 1)
+    return pick(room, state, objects[1], sides[number], place - number, reach)
 
 
 def _grasp(box: Box, side: int, place: float, arm: float, distance: float) -> Pose:

@@ -148,9 +148,9 @@ class KinderEnvironment(Environment):
 
     Attributes:
         family: the name of the environment in KinDER, without the size, such as `StickButton2D`.
-        letter: the letter before the size in the name of the environment.
+        letter: the letter before the size in the name of the environment; empty if it has a single size.
         gym_class: KinDER's Gymnasium environment.
-        size_argument: the argument of `gym_class` that sets the size.
+        size_argument: the argument of `gym_class` that sets the size; empty if it has a single size.
         training_sizes: the sizes of training tasks.
         types: the types of the objects in states, with KinDER's names and features.
         predicates: the predicates.
@@ -173,7 +173,7 @@ class KinderEnvironment(Environment):
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.name = f"kinder/{self.family}-{self.letter}{size}"
+        self.name = f"kinder/{self.family}" + (f"-{self.letter}{size}" if self.letter else "")
         self._environments: dict[int, Any] = {}
         simulator = self._simulator(size)
         self._kinder_types = {kind.name: kind for kind in simulator.type_features}
@@ -233,13 +233,7 @@ class KinderEnvironment(Environment):
         The replay starts with `reset(seed=task.seed)`. If the task is not one of KinDER's, it starts in the
         initial state of the task.
         """
-        if isinstance(task, KinderTask):
-            environment = self._environment(task.size)
-            environment.reset(seed=task.seed)
-        else:
-            environment = self._environment(self.size)
-            environment.reset(options={"init_state": self._to_kinder(task.initial_state)})
-        state = task.initial_state
+        environment, state = self._reset(task), task.initial_state
         for action in actions:
             try:
                 log = self.low_level_actions(state, action)
@@ -306,10 +300,21 @@ class KinderEnvironment(Environment):
             yield np.append(motion, np.float32(step.vacuum)), goal
             pose = goal
 
+    def _reset(self, task: Task) -> Any:
+        """Return KinDER's Gymnasium environment in the initial state of a task."""
+        if isinstance(task, KinderTask):
+            environment = self._environment(task.size)
+            environment.reset(seed=task.seed)
+        else:
+            environment = self._environment(self.size)
+            environment.reset(options={"init_state": self._to_kinder(task.initial_state)})
+        return environment
+
     def _environment(self, size: int) -> Any:
         """Return KinDER's Gymnasium environment of a size; it is shared, so reset it before you use it."""
         if size not in self._environments:
-            self._environments[size] = type(self).gym_class(**{self.size_argument: size})
+            arguments = {self.size_argument: size} if self.size_argument else {}
+            self._environments[size] = type(self).gym_class(**arguments)
         return self._environments[size]
 
     def _simulator(self, size: int) -> Any:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-import numpy as np
 from kinder.envs.kinematic2d.motion2d import Motion2DEnv
 
 from needful.core.atoms import AbstractState, Predicate
@@ -14,6 +13,7 @@ from needful.core.model import PlanningModel
 from needful.core.objects import Object, Type, Variable
 from needful.core.state import State
 from needful.envs.contract import oracle_operator
+from needful.envs.kinder.blocks import UniformSampler
 from needful.envs.kinder.environment import RECTANGLE, ROBOT, KinderEnvironment, Room, Skill
 from needful.envs.kinder.motion import Waypoints, find_path
 from needful.errors import EnvironmentFailure
@@ -50,16 +50,6 @@ def _move_to_region(
 MOVE_TO_REGION = Skill("MoveToRegion", (ROBOT, REGION), _move_to_region, (0.0, 0.0), (1.0, 1.0))
 
 
-@dataclass(frozen=True, slots=True)
-class _PointInRegion:
-    """Samples points in the region, not too close to its border."""
-
-    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return the relative coordinates of a point."""
-        x, y = rng.uniform(0.1, 0.9, size=2)
-        return float(x), float(y)
-
-
 class Motion2D(KinderEnvironment):
     """A robot drives around obstacles to a region."""
 
@@ -82,4 +72,6 @@ class Motion2D(KinderEnvironment):
         (move,) = self.vocabulary.controllers
         pair = (Variable("?robot", ROBOT), Variable("?region", REGION))
         operator = oracle_operator("MoveToRegion", pair, (move, pair), adds=[IN_REGION.lifted(*pair)])
-        return PlanningModel(self.vocabulary, (operator,), {"MoveToRegion": _PointInRegion()})
+        # Not too close to the border of the region.
+        sampler = UniformSampler((0.1, 0.1), (0.9, 0.9))
+        return PlanningModel(self.vocabulary, (operator,), {"MoveToRegion": sampler})

@@ -11,17 +11,16 @@ from collections.abc import Sequence
 
 from kinder.envs.kinematic2d.obstruction2d import Obstruction2DEnv
 
-from needful.core.atoms import AbstractState, Predicate
+from needful.core.atoms import LiftedAtom, Predicate
 from needful.core.controllers import Parameters
-from needful.core.model import PlanningModel
-from needful.core.objects import Object, Type, Variable
+from needful.core.objects import Object, Type
+from needful.core.operators import Operator
 from needful.core.state import State
-from needful.envs.contract import oracle_operator
 from needful.envs.kinder.blocks import (
-    HAND_EMPTY,
-    HOLDING,
-    ROBOT_VARIABLE,
+    BLOCK_VARIABLE,
     TARGET_BLOCK,
+    TARGET_BLOCK_VARIABLE,
+    BlocksEnvironment,
     box_of,
     pick_operator,
     rectangle_of,
@@ -29,10 +28,9 @@ from needful.envs.kinder.blocks import (
     require_empty_hand,
     require_free_motion,
     require_held,
-    uniform_model,
 )
 from needful.envs.kinder.bodies import Box, Pose, Scene
-from needful.envs.kinder.environment import RECTANGLE, ROBOT, KinderEnvironment, Room, Skill
+from needful.envs.kinder.environment import RECTANGLE, ROBOT, Room, Skill
 from needful.envs.kinder.motion import Waypoint, Waypoints
 from needful.errors import EnvironmentFailure
 
@@ -135,45 +133,27 @@ def _above(scene: Scene, x: float) -> Waypoints:
     return Waypoint(up, scene.vacuum), Waypoint(Pose(x, height, DOWN, safe.arm), scene.vacuum)
 
 
-class Obstruction2D(KinderEnvironment):
+class Obstruction2D(BlocksEnvironment):
     """Put a block onto a surface that other blocks occupy."""
 
     family = "Obstruction2D"
-    description = "A robot puts a block onto a surface, from which it must first remove other blocks."
     letter = "o"
+    description = "A robot puts a block onto a surface, from which it must first remove other blocks."
     gym_class = Obstruction2DEnv
     size_argument = "num_obstructions"
     training_sizes = (1, 2)
-    types = (ROBOT, RECTANGLE, TARGET_BLOCK, SURFACE)
-    predicates = (HAND_EMPTY, HOLDING, ON)
+    at_target = ON
     skills = (
         Skill("Pick", (ROBOT, RECTANGLE), _pick, (-1.0,), (1.0,)),
         Skill("Place", (ROBOT, RECTANGLE), _place, (0.0,), (1.618,)),
         Skill("PlaceOn", (ROBOT, TARGET_BLOCK, SURFACE), _place_on, (-1.0,), (1.0,)),
     )
 
-    def goal(self, state: State) -> AbstractState:
-        """Return the goal: the target block is on the target surface."""
-        (block,), (surface,) = state.of_type(TARGET_BLOCK), state.of_type(SURFACE)
-        return frozenset((ON(block, surface),))
-
-    def oracle_model(self) -> PlanningModel:
-        """Return a model with three operators.
-
-        They do not describe which blocks are in the way; the planner learns this from failed actions.
-        """
+    def oracle_operators(self, at_target: LiftedAtom) -> tuple[Operator, ...]:
+        """Return the operators of the oracle."""
         pick, place, place_on = self.vocabulary.controllers
-        block, surface = Variable("?block", TARGET_BLOCK), Variable("?surface", SURFACE)
-        operators = (
-            pick_operator(pick),
-            release_operator("Place", place),
-            oracle_operator(
-                "PlaceOn",
-                (ROBOT_VARIABLE, block, surface),
-                (place_on, (ROBOT_VARIABLE, block, surface)),
-                needs=[HOLDING.lifted(ROBOT_VARIABLE, block)],
-                adds=[ON.lifted(block, surface), HAND_EMPTY.lifted(ROBOT_VARIABLE)],
-                deletes=[HOLDING.lifted(ROBOT_VARIABLE, block)],
-            ),
+        return (
+            pick_operator(pick, BLOCK_VARIABLE),
+            release_operator(place, BLOCK_VARIABLE),
+            release_operator(place_on, TARGET_BLOCK_VARIABLE, at_target),
         )
-        return uniform_model(self.vocabulary, operators)

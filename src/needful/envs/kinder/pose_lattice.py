@@ -36,7 +36,7 @@ class PoseLattice:
         xs, ys, thetas: the coordinates of the lattice.
         source: the indices (direction, x, y) of the robot's current pose.
         blocked: for each pose, the number of bodies that the robot touches there.
-        blocked_by: for each movable object, a mask of the poses at which the robot touches it.
+        blocked_by: for each movable object and each pose, the number of its bodies that the robot touches.
         distances: a cache. For each set of ignored objects, the number of low-level actions to each pose.
     """
 
@@ -71,7 +71,7 @@ class PoseLattice:
                     self._add_touching(touching, part, body)
             self.blocked += touching
             if body.movable and body.obj is not None:
-                self.blocked_by[body.obj] = touching
+                self.blocked_by[body.obj] = self.blocked_by.get(body.obj, 0) + touching.astype(np.int8)
 
     def _add_touching(self, touching: np.ndarray, part: Shape, body: Body) -> None:
         """Mark the poses at which a part of the robot touches a body."""

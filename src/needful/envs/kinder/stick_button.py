@@ -15,7 +15,14 @@ from needful.core.model import PlanningModel
 from needful.core.objects import Object, Variable
 from needful.core.state import State
 from needful.envs.contract import oracle_operator
-from needful.envs.kinder.bodies import Box, Disc, Pose, Scene, Shape, carry, make_scene, overlap
+from needful.envs.kinder.blocks import (
+    HAND_EMPTY,
+    HOLDING,
+    ROBOT_VARIABLE,
+    pick_operator,
+    release_operator,
+)
+from needful.envs.kinder.bodies import Box, Disc, Pose, Scene, Shape, carry, overlap
 from needful.envs.kinder.environment import CIRCLE, RECTANGLE, ROBOT, KinderEnvironment, Room, Skill
 from needful.envs.kinder.motion import CLEARANCE, Waypoint, Waypoints, find_path, first_collision
 from needful.errors import EnvironmentFailure
@@ -24,8 +31,8 @@ TABLE_EDGE = StickButton2DEnvConfig().table_pose.y
 PRESSED_COLOUR = StickButton2DEnvConfig().button_pressed_rgb
 # A button counts as touched by a planned motion if the shapes overlap by this much.
 TOUCH = 0.01
-# To touch a button, the base may stand at one of these distances from the button's centre, in one of this
-# number of directions.
+# To touch a button, the base may stand at one of these distances from the button's centre, in one of
+# `DIRECTIONS` evenly spaced directions.
 DISTANCES = (0.12, 0.06, 0.0)
 DIRECTIONS = 12
 # If no straight way to these places is free, paths around obstacles are searched to this many of them.
@@ -35,14 +42,6 @@ MAX_DETOURS = 3
 GRASP_GAP = 0.9
 # The number of points along the stick that are tried for pressing, and of directions to turn it to.
 STICK_POINTS, TURNS = 26, 16
-
-
-def _is_held(state: State, objects: Sequence[Object]) -> bool:
-    return any(body.obj == objects[1] for body in make_scene(state, ()).held())
-
-
-def _hand_is_empty(state: State, objects: Sequence[Object]) -> bool:
-    return not make_scene(state, ()).held()
 
 
 def _is_pressed(state: State, objects: Sequence[Object]) -> bool:
@@ -58,8 +57,6 @@ def _is_on_table(state: State, objects: Sequence[Object]) -> bool:
     return not _is_on_floor(state, objects)
 
 
-HAND_EMPTY = Predicate("HandEmpty", (ROBOT,), _hand_is_empty)
-HOLDING = Predicate("Holding", (ROBOT, RECTANGLE), _is_held)
 PRESSED = Predicate("Pressed", (CIRCLE,), _is_pressed)
 ON_FLOOR = Predicate("OnFloor", (CIRCLE,), _is_on_floor)
 ON_TABLE = Predicate("OnTable", (CIRCLE,), _is_on_table)
@@ -281,27 +278,13 @@ class StickButton2D(KinderEnvironment):
     def oracle_model(self) -> PlanningModel:
         """Return a model with one operator per skill."""
         pick, place, robot_press, stick_press = self.vocabulary.controllers
-        robot, stick = Variable("?robot", ROBOT), Variable("?stick", RECTANGLE)
+        robot, stick = ROBOT_VARIABLE, Variable("?stick", RECTANGLE)
         button = Variable("?button", CIRCLE)
         empty, holding = HAND_EMPTY.lifted(robot), HOLDING.lifted(robot, stick)
         pressed = PRESSED.lifted(button)
         operators = (
-            oracle_operator(
-                "PickStick",
-                (robot, stick),
-                (pick, (robot, stick)),
-                needs=[empty],
-                adds=[holding],
-                deletes=[empty],
-            ),
-            oracle_operator(
-                "PlaceStick",
-                (robot, stick),
-                (place, (robot, stick)),
-                needs=[holding],
-                adds=[empty],
-                deletes=[holding],
-            ),
+            pick_operator(pick, stick),
+            release_operator(place, stick),
             oracle_operator(
                 "RobotPress",
                 (robot, button),

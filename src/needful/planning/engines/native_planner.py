@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from needful.core.atoms import GroundAtom, LiftedAtom, Predicate
-from needful.core.objects import Object, Type, Variable
+from needful.core.objects import Object, Type, Variable, counted, short_repr
 from needful.core.operators import GroundOperator, Operator
 from needful.core.plans import AbstractPlan, Outcome, SearchStatistics
 from needful.core.tasks import AbstractTask
@@ -122,8 +122,8 @@ class NativeProblem:
     tried: tuple[tuple[int, ...], ...] = ()
 
     def __repr__(self) -> str:
-        counts = f"{len(self.objects)} objects, {self.grounded.operator_count} ground operators"
-        return f"NativeProblem({counts}, {len(self.failures)} failures)"
+        ground = counted(self.grounded.operator_count, "ground operator")
+        return short_repr(self, counted(self.objects, "object"), ground, counted(self.failures, "failure"))
 
     @property
     def goal_reachable(self) -> bool:

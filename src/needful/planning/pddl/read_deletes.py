@@ -90,8 +90,8 @@ def _deleted(
 ) -> bool:
     """Return whether at least one delete effect deletes the atom with the arguments `choice`.
 
-    All effects have the same pattern, which matches the atom. Each argument is a parameter of the action.
-    None means an object that is bound to no parameter.
+    All effects have the same pattern, which matches the atom. An argument is a parameter of the action, or
+    None for an object that is bound to no parameter.
     """
     for effect in effects:
         quantified = {name: one for name, one in zip(effect.names, choice, strict=True) if name is not None}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from needful.core.controllers import Controller
 from needful.core.model import Vocabulary
-from needful.core.objects import Object, Type, Variable
+from needful.core.objects import Abbreviated, Object, Type, Variable
 from needful.core.operators import Operator
 from needful.core.s_expressions import Expression, Form, Word, expression_text, read_expression
 from needful.errors import InvalidInputError
@@ -34,7 +34,7 @@ SECTIONS = (":action", ":constants", ":predicates", ":requirements", ":types")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class PddlDomain:
+class PddlDomain(Abbreviated):
     """The contents of a PDDL domain.
 
     Attributes:
@@ -49,11 +49,6 @@ class PddlDomain:
     vocabulary: Vocabulary
     operators: tuple[Operator, ...]
     constants: tuple[Object, ...] = ()
-
-    def __repr__(self) -> str:
-        return (
-            f"PddlDomain({self.name!r}, {len(self.operators)} operators, {len(self.constants)} constants)"
-        )
 
 
 def read_pddl_domain(

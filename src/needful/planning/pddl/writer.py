@@ -19,7 +19,7 @@ from enum import Enum
 
 from needful.core.atoms import Predicate
 from needful.core.model import Vocabulary
-from needful.core.objects import Object, Type
+from needful.core.objects import Abbreviated, Object, Type
 from needful.core.operators import GroundOperator, Operator
 from needful.core.plans import AbstractPlan
 from needful.core.tasks import AbstractTask
@@ -52,7 +52,7 @@ class PddlStyle(Enum):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Pddl:
+class Pddl(Abbreviated):
     """A PDDL domain and problem. It also converts plans from and to the text format of PDDL planners.
 
     Attributes:
@@ -66,10 +66,6 @@ class Pddl:
     problem: str | None
     actions: Mapping[str, Operator | GroundOperator]
     objects: Mapping[str, Object]
-
-    def __repr__(self) -> str:
-        task = "without a problem" if self.problem is None else "with a problem"
-        return f"Pddl({len(self.actions)} actions, {task})"
 
     def read_plan(self, text: str) -> AbstractPlan:
         """Return the plan in a planner's output, which has a line `(action object ...)` per step."""

@@ -11,7 +11,7 @@ from needful.core.atoms import AbstractState
 from needful.core.controllers import Parameters
 from needful.core.model import Vocabulary
 from needful.core.plans import best_draw
-from needful.envs.drawing.film import Filmable
+from needful.envs.drawing.film import Filmable, FilmedPlan
 from needful.envs.drawing.tries import MAX_DRAWN_TRIES, draws_data, group_draws
 from needful.errors import UnknownNameError
 from needful.evaluation.records import RunRecord
@@ -171,7 +171,8 @@ def film_data(plan: RecordedPlan, renderer: StateRenderer, films: FilmSelection)
     """
     if isinstance(renderer.environment, Filmable):
         draws = () if plan.end is None else plan.end.draws
-        return renderer.environment.film_3d(plan.states, plan.actions, plan.goal, draws, films.keyframes)
+        filmed = FilmedPlan(plan.states, plan.actions, plan.goal, draws)
+        return renderer.environment.film_3d(filmed, films.keyframes)
     # Replace the goal's predicates by the environment's: those read from a file have no classifiers.
     goal = bound_to(plan.goal, renderer.environment.vocabulary)
     last = len(plan.states) - 1

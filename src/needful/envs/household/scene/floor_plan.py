@@ -14,9 +14,11 @@ from needful.envs.household.scene.scene import Box, Room
 
 Point: TypeAlias = tuple[float, float]
 
-WALL_THICKNESS = 0.1
-WALL_HEIGHT = 1.5
+WALL_THICKNESS, WALL_HEIGHT = 0.1, 1.5
 DOOR_WIDTH = 0.95
+# The minimum distance of a door from both ends of its wall.
+DOOR_MARGIN = 0.3
+EXTRA_DOOR_PROBABILITY = 0.4
 
 # A house has the first three to five of these rooms. The living room is always the largest room.
 ROOM_NAMES = ("living_room", "bedroom", "kitchen", "study", "bathroom")
@@ -26,10 +28,6 @@ ROOM_AREA = (15.0, 18.0)  # the range of the average area per room, in square me
 # part gets k of n rooms. Its share of the area is k/n, multiplied by a random factor in this range.
 SPLIT_RANGE = (0.9, 1.3)
 MIN_ROOM_WIDTH = 3.0
-EXTRA_DOOR_PROBABILITY = 0.4
-
-# The minimum distance of a door from both ends of its wall.
-DOOR_MARGIN = 0.3
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,8 +47,7 @@ GAP, HAND_GAP = 0.03, 0.12
 
 # Within MAX_STANDING_DISTANCE of each object of the activity, there must be at least MIN_STANDING_CELLS
 # grid cells on which the robot can stand.
-MAX_STANDING_DISTANCE = 0.75
-MIN_STANDING_CELLS = 20
+MAX_STANDING_DISTANCE, MIN_STANDING_CELLS = 0.75, 20
 
 # When a house is checked for paths, the robot has this extra clearance. Motion planning needs less
 # clearance, so it can find the paths.

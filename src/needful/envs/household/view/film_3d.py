@@ -10,9 +10,9 @@ import mujoco
 import numpy as np
 
 from needful.core.atoms import AbstractState
-from needful.core.controllers import GroundController
 from needful.core.plans import Draw, best_draw
 from needful.core.state import State
+from needful.envs.drawing.film import FilmedPlan
 from needful.envs.drawing.tries import MAX_DRAWN_TRIES, group_draws
 from needful.envs.household.scene.scene import SHOULDER_HEIGHT, Scene
 from needful.envs.household.simulation.house_model import (
@@ -136,29 +136,22 @@ def _compact(number: float) -> float:
     return int(number) if number.is_integer() else number
 
 
-def film_house_3d(
-    world: World,
-    states: Sequence[State],
-    actions: Sequence[GroundController],
-    goal: AbstractState,
-    draws: Sequence[Draw],
-    max_keyframes: int,
-) -> dict[str, Any]:
+def film_house_3d(world: World, plan: FilmedPlan, max_keyframes: int) -> dict[str, Any]:
     """Return the data of a 3D film, as JSON values; see `Filmable.film_3d`."""
-    model, best = world.model, best_draw(draws)
+    model, best = world.model, best_draw(plan.draws)
     missed = [] if best is None or best.state is None else [best.state]
-    keyframes = plan_keyframes(world, [*states, *missed], actions, max_keyframes)
+    keyframes = plan_keyframes(world, [*plan.states, *missed], plan.actions, max_keyframes)
     ends = [index for index, keyframe in enumerate(keyframes) if keyframe.last]
     moments = [keyframes[end].moment for end in ends]
     return {
         "shapes": shapes(model),
         "bodies": {name: found for name, found in sorted(bodies_of(model).items()) if found != [0]},
         "arm": arm(model),
-        "focus": _focus(model.scene, keyframes, goal),
+        "focus": _focus(model.scene, keyframes, plan.goal),
         "moves": list(movements(model, [keyframe.state for keyframe in keyframes])),
         "ends": ends,
         "milliseconds": [MILLISECONDS * (after - before) for before, after in pairwise(moments)],
-        "tries": moved_by_tries(model, states[-1], draws),
+        "tries": moved_by_tries(model, plan.states[-1], plan.draws),
     }
 
 

@@ -1,0 +1,227 @@
+"""Probe in the simulator how far beyond a bound an operator still works, and widen the bound.
+
+A bound is fitted to the true uses that are known. If an action without parameters makes the predicate true,
+these uses may all have about the same value, such as a gripper that always stops exactly above a screw.
+They do not show how much the value can vary, and the action cannot be repeated with other parameters if the
+bound is too strict. So the operators that need the predicate are executed in demonstrated states in which
+only this predicate is false. The new bound is halfway between the farthest success and the nearest failure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from needful.core.atoms import LiftedAtom, Predicate
+from needful.core.definitions import Definition
+from needful.core.demonstrations import Demonstration
+from needful.core.objects import Object
+from needful.core.operators import GroundOperator, Operator, OperatorData
+from needful.core.state import State
+from needful.invention.experiments import Simulator
+from needful.invention.proposals import SLACK, Use, between
+from needful.invention.revise import replace_parts
+
+# The maximum number of uses of an operator that `probe_elsewhere` executes.
+MAX_PROBES = 40
+# The maximum number of demonstrated uses of an operator that `collect_probes` varies.
+MAX_SHOWN = 20
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A use of an operator whose only false precondition is the part of a predicate that is probed.
+
+    `excess` is the distance of the part's value from its bound.
+    """
+
+    excess: float
+    state: State
+    step: GroundOperator
+
+
+@dataclass(frozen=True, slots=True)
+class Widened:
+    """Predicates with wider bounds, and the uses of operators that were executed to find them.
+
+    `true` and `false` contain the uses in which the effects came true and those in which they did not, by
+    the operators' names.
+    """
+
+    predicates: tuple[Predicate, ...]
+    true: dict[str, list[Use]]
+    false: dict[str, list[Use]]
+
+
+def widen_bounds(
+    predicates: Sequence[Predicate],
+    data: Sequence[OperatorData],
+    demonstrations: Sequence[Demonstration],
+    simulator: Simulator,
+) -> Widened:
+    """Return the predicates with wider bounds, as far as operators still work beyond them.
+
+    Only predicates that an action without parameters makes true are probed. `data` was learned from the
+    `demonstrations`, which are described with these predicates.
+    """
+    fixed = _fixed(data)
+    samplers = simulator.samplers(data, demonstrations)
+    found = Widened((), defaultdict(list), defaultdict(list))
+
+    def works(probe: Probe) -> bool:
+        succeeds = simulator.works(probe.step, probe.state, samplers)
+        uses = found.true if succeeds else found.false
+        uses[probe.step.operator.name].append(Use(probe.state, probe.step.objects))
+        return succeeds
+
+    wider = []
+    for predicate in predicates:
+        changes = {}
+        if predicate in fixed and predicate.definition is not None:
+            for part, positions in predicate.definition.parts:
+                probes = [
+                    probe
+                    for one in data
+                    for atom in sorted(one.operator.preconditions)
+                    if atom.predicate == predicate
+                    for probe in collect_probes(one, atom, part, positions, demonstrations)
+                ]
+                changes[part] = widened(part, probes, works)
+        wider.append(replace_parts(predicate, changes))
+    return replace(found, predicates=tuple(wider))
+
+
+def _fixed(data: Sequence[OperatorData]) -> set[Predicate]:
+    """Return the invented predicates that an action without parameters makes true."""
+    return {
+        atom.predicate
+        for one in data
+        if not one.operator.controller.dimension
+        for atom in one.operator.add_effects
+        if atom.predicate.definition is not None
+    }
+
+
+def needs_fixed(operator: Operator, data: Sequence[OperatorData]) -> bool:
+    """Return whether an operator needs a predicate that an action without parameters makes true."""
+    return not _fixed(data).isdisjoint(atom.predicate for atom in operator.preconditions)
+
+
+def collect_probes(
+    data: OperatorData,
+    atom: LiftedAtom,
+    part: Definition,
+    positions: tuple[int, ...],
+    demonstrations: Sequence[Demonstration],
+) -> Iterator[Probe]:
+    """Yield uses of an operator in which only a part of its precondition `atom` is false.
+
+    They are demonstrated uses, at most `MAX_SHOWN` of them, in which one of the atom's objects is replaced.
+    `positions` are those of the part's arguments among those of the atom.
+    """
+    operator = data.operator
+    indices = [operator.parameters.index(variable) for variable in atom.variables]
+    sign = 1.0 if part.compare == "<=" else -1.0
+    for grounding in _at_intervals(data.groundings, MAX_SHOWN):
+        states = demonstrations[grounding.demonstration].states
+        assert states is not None
+        state = states[grounding.step]
+        for objects in _variants(operator, grounding.objects, indices, state):
+            chosen = [objects[indices[position]] for position in positions]
+            excess = sign * (part.expression.value(state, chosen) - part.bound)
+            if excess > 0 and math.isfinite(excess):
+                step = operator.ground(objects)
+                if _only_false(part, step, atom, state):
+                    yield Probe(float(excess), state, step)
+
+
+def _at_intervals(items: Sequence[Item], limit: int) -> Sequence[Item]:
+    """Return at most `limit` of the items, at regular intervals."""
+    return items[:: max(1, math.ceil(len(items) / limit))]
+
+
+def _variants(
+    operator: Operator, objects: Sequence[Object], indices: Sequence[int], state: State
+) -> Iterator[tuple[Object, ...]]:
+    """Yield objects for an operator's parameters that differ from given ones at one of the indices."""
+    for index in indices:
+        for other in state.of_type(operator.parameters[index].type):
+            if other not in objects:
+                yield (*objects[:index], other, *objects[index + 1 :])
+
+
+def _only_false(part: Definition, step: GroundOperator, atom: LiftedAtom, state: State) -> bool:
+    """Return whether all preconditions of a step hold in a state, except for a part of one of them."""
+    probed = atom.ground(step.binding)
+    definition = probed.predicate.definition
+    assert definition is not None
+    return (
+        all(one.holds(state) for one in step.preconditions if one != probed)
+        and all(
+            one.holds(state, [probed.objects[position] for position in positions])
+            for one, positions in definition.parts
+            if one != part
+        )
+        and not all(one.holds(state) for one in step.add_effects)
+    )
+
+
+def widened(part: Definition, probes: Sequence[Probe], works: Callable[[Probe], bool]) -> Definition:
+    """Return a definition whose bound is halfway between the farthest success and the nearest failure.
+
+    A binary search finds them: if a use works, those nearer to the bound are assumed to work, too. If all
+    uses work, the bound is only a little beyond the farthest one.
+    """
+    unique = {probe.excess: probe for probe in reversed(probes)}
+    nearest = sorted(unique.values(), key=lambda probe: probe.excess)
+    low, high = 0, len(nearest)  # the first `low` uses work, and those from the index `high` on fail
+    while low < high:
+        middle = (low + high) // 2
+        if works(nearest[middle]):
+            low = middle + 1
+        else:
+            high = middle
+    if low == 0:
+        return part
+    farthest = nearest[low - 1].excess
+    failure = nearest[low].excess if low < len(nearest) else (1 + 2 * SLACK) * farthest
+    sign = 1.0 if part.compare == "<=" else -1.0
+    bound = between(sign * part.bound + farthest, sign * part.bound + failure)
+    return Definition(part.expression, part.compare, sign * bound + 0.0)
+
+
+def probe_elsewhere(
+    data: OperatorData, demonstrations: Sequence[Demonstration], simulator: Simulator
+) -> tuple[list[Use], list[Use]]:
+    """Execute an operator in demonstrated states in which it should work; return true and false uses.
+
+    The preconditions hold in these states. Since the operator works wherever it was demonstrated, other
+    states of the same demonstrations are used, with the same objects or with one object replaced. At most
+    `MAX_PROBES` uses are executed, at regular intervals.
+    """
+    operator = data.operator
+    probes: dict[Use, GroundOperator] = {}
+    for grounding in data.groundings:
+        states = demonstrations[grounding.demonstration].states
+        assert states is not None
+        for index, state in enumerate(states):
+            if index == grounding.step:
+                continue
+            others = _variants(operator, grounding.objects, range(len(operator.parameters)), state)
+            for objects in (grounding.objects, *others):
+                step = operator.ground(objects)
+                if all(one.holds(state) for one in step.preconditions) and not all(
+                    one.holds(state) for one in step.add_effects
+                ):
+                    probes.setdefault(Use(state, objects), step)
+    chosen = _at_intervals(list(probes.items()), MAX_PROBES)
+    samplers = simulator.samplers([data], demonstrations)
+    found: tuple[list[Use], list[Use]] = ([], [])
+    for use, step in chosen:
+        found[0 if simulator.works(step, use.state, samplers) else 1].append(use)
+    return found
