@@ -47,7 +47,7 @@ $(INSTALLED): $(SOURCES)
 demo: $(CORE)
 	$(BIN)/needful run cluttered-painting --tasks 20 --out runs/demo --force
 	$(BIN)/needful plan runs/demo cluttered-painting --task 0 --gif runs/demo.gif --force
-	@echo "Open runs/demo/report.html (operators, and a film of every task) and runs/demo.gif (task 0) in a browser."
+	@echo "Open runs/demo/report.html (operators, and films of tasks) and runs/demo.gif (task 0) in a browser."
 
 # The page needs no OpenGL, so it is made in place of a film.
 demo-house: $(CORE)
@@ -60,7 +60,7 @@ kinder: $(CORE)
 	$(INSTALL) -e '.[kinder]'
 	$(KINDER)
 	@echo "Now try: $(BIN)/needful run kinder/StickButton2D-b5 --demos 20 --tasks 10 --seed 1000 --out runs/buttons"
-	@echo "Then open runs/buttons/report.html (operators, and a film of every task) in a browser."
+	@echo "Then open runs/buttons/report.html (operators, and films of tasks) in a browser."
 
 lint: setup
 	$(BIN)/ruff check src tests benchmarks docs examples

@@ -217,7 +217,8 @@ def save(draw: Callable[[], Figure]) -> None:
     """Draw a figure and write it to a file named after the function."""
     with mpl.rc_context(STYLE):
         data = io.BytesIO()
-        draw().savefig(data, format="svg", transparent=True, metadata={"Date": None})
+        # On dark pages, dark ink on a transparent background would be illegible.
+        draw().savefig(data, format="svg", facecolor="white", metadata={"Date": None})
     write_bytes(FIGURES / f"{draw.__name__}.svg", data.getvalue())
     print(FIGURES / f"{draw.__name__}.svg")
 

@@ -119,17 +119,26 @@ def adding_controllers(demonstrations: Sequence[Demonstration]) -> set[str]:
     return {name for name in names if any(added[name]) and 4 * sum(added[name]) >= len(added[name])}
 
 
+def incidental_controllers(demonstrations: Sequence[Demonstration]) -> set[str]:
+    """Return the names of the controllers that hardly ever add an atom and few demonstrations use."""
+    used = [{action.controller.name for action in demo.actions} for demo in demonstrations]
+    names = set[str]().union(*used) - adding_controllers(demonstrations)
+    return {name for name in names if 2 * sum(name in one for one in used) < len(used)}
+
+
 def backchain(
     operators: Sequence[Operator],
     demonstration: Demonstration,
     skippable: Collection[str] = (),
     skip_purposeless: bool = False,
+    incidental: Collection[str] = (),
 ) -> tuple[list[GroundOperator | None], dict[int, AbstractState]]:
     """Return the greedy consistent suffix, and α by state number; skipped steps are None.
 
     A step of a skippable controller is skipped if no necessary atom became true and no operator adds one
     again; keep effects do not count. Without `skip_purposeless`, it must also add no atom at all. A
-    repeated step of a skippable controller that changed nothing is always skipped.
+    repeated step of a skippable controller that changed nothing is always skipped. A step of an incidental
+    controller that adds nothing necessary makes nothing necessary.
     """
     necessary = demonstration.goal
     known = {len(demonstration): necessary}
@@ -148,7 +157,10 @@ def backchain(
         if ground is None and not may_skip:
             break
         chain.insert(0, ground)
-        if ground is not None:
+        aside = transition.action.controller.name in incidental and necessary <= transition.before
+        if ground is not None and not (
+            aside and necessary.isdisjoint(ground.add_effects - ground.preconditions)
+        ):
             necessary = ground.preconditions | (necessary - ground.add_effects)
         known[step] = necessary
     return chain, known
@@ -219,7 +231,7 @@ def ineffective(
     A transition makes no needed change if all changes of the candidate held before, or if it is known that
     nothing that became true is necessary. A precondition is an atom over the parameters that held before
     all other transitions. It is ignored if more than a quarter of all transitions lack it. Idle transitions
-    do not count there.
+    and redone ones do not count there.
     """
     skippable = adding_controllers(demonstrations)
     changing, unchanging = [], []
@@ -245,6 +257,10 @@ def ineffective(
             and atom.predicate.fits([candidate.operator.parameters[objects.index(o)] for o in atom.objects])
         }
 
+    def superfluous(index: int, step: int, objects: tuple[Object, ...]) -> bool:
+        demonstration = demonstrations[index]
+        return is_idle(demonstration, step) or is_redone(demonstration, step, skippable)
+
     needs = set.intersection(*(lifted_before(*datum) for datum in changing))
     found = []
     for datum in unchanging:
@@ -252,9 +268,9 @@ def ineffective(
             lacking = [
                 other
                 for other in unchanging
-                if need not in lifted_before(*other) and not is_idle(demonstrations[other[0]], other[1])
+                if need not in lifted_before(*other) and not superfluous(*other)
             ]
-            if is_idle(demonstrations[datum[0]], datum[1]) or len(lacking) <= len(data) / 4:
+            if superfluous(*datum) or len(lacking) <= len(data) / 4:
                 found.append(datum)
                 break
     return found
@@ -265,6 +281,27 @@ def is_idle(demonstration: Demonstration, step: int) -> bool:
     before, after = demonstration.abstract_states[step : step + 2]
     calls = [(one.controller, one.objects) for one in demonstration.actions]
     return after <= before and calls[step] in (calls[:step][-1:] + calls[step + 1 : step + 2])
+
+
+def is_redone(demonstration: Demonstration, step: int, skippable: Collection[str]) -> bool:
+    """Return whether a later step of the controller adds nothing while the atoms added here still hold.
+
+    If the same action is executed several times in succession, none of these executions may add an atom.
+    """
+    transitions = list(demonstration.transitions())
+    calls = [(one.controller.name, one.objects) for one in demonstration.actions]
+    added, name = transitions[step].added, calls[step][0]
+    for later in range(step + 1, len(calls)):
+        if not added or not added <= transitions[later].before:
+            return False
+        run = [later]
+        while run[0] and calls[run[0] - 1] == calls[later]:
+            run.insert(0, run[0] - 1)
+        while run[-1] + 1 < len(calls) and calls[run[-1] + 1] == calls[later]:
+            run.append(run[-1] + 1)
+        if calls[later][0] == name in skippable and not any(transitions[one].added for one in run):
+            return True
+    return False
 
 
 def is_ignored(demonstration: Demonstration, step: int, skippable: Collection[str]) -> bool:

@@ -55,6 +55,13 @@ def test_source_files_named_on_a_page_exist(page: Path) -> None:
     assert [path for path in named if not any((folder / path).exists() for folder in folders)] == []
 
 
+@pytest.mark.parametrize("file", sorted(DOCS.glob("images/**/*.svg")), ids=lambda file: file.stem)
+def test_figures_are_legible_on_dark_pages(file: Path) -> None:
+    background = re.search(r'<g id="patch_1">\s*<path d="[^"]*" style="fill: ([^";]*)', file.read_text())
+    assert background is not None
+    assert background[1] == "#ffffff"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_blocks_have_a_language_and_markers_a_reason(page: Path) -> None:
     for block in blocks_of(page):

@@ -124,6 +124,10 @@ def test_invalid_arguments() -> None:
         invent_predicates(WORLD.vocabulary, demonstrations(2), config=InventionConfig(keep=("Holdin",)))
     with pytest.raises(InvalidInputError, match="max_nodes must be at least 1"):
         InventionConfig(max_nodes=0)
+
+
+def test_policies_need_no_invented_predicates() -> None:
+    pytest.importorskip("torch")
     with pytest.raises(InvalidInputError, match="operator learners"):
         RunConfig(learner="gnn-model-free", invention=InventionConfig())
 

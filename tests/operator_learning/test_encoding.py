@@ -41,14 +41,19 @@ def test_transitions_are_found_by_number_and_by_controller(demos):
 
 @settings(max_examples=100, deadline=None)
 @given(demos=few_demonstrations)
-def test_skippable_and_idle_steps_by_definition(demos):
+def test_skippable_idle_redone_and_incidental_steps_by_definition(demos):
     skippable = brute_force_learning.adding_controllers(demos)
+    incidental = brute_force_learning.incidental_controllers(demos)
     for demo, encoded in zip(demos, encode_demonstrations(demos, skip_idle_steps=True), strict=True):
         for step, fast in enumerate(encoded.transitions):
             assert fast.skippable == (fast.controller.name in skippable)
             assert fast.idle == (fast.skippable and brute_force_learning.is_idle(demo, step))
+            assert fast.redone == brute_force_learning.is_redone(demo, step, skippable)
+            assert fast.incidental == (fast.controller.name in incidental)
     for encoded in encode_demonstrations(demos):
-        assert not any(fast.skippable or fast.idle or fast.ignored for fast in encoded.transitions)
+        for fast in encoded.transitions:
+            flags = (fast.skippable, fast.idle, fast.ignored, fast.redone, fast.incidental)
+            assert not any(flags)
 
 
 @settings(max_examples=50, deadline=None)

@@ -12,8 +12,10 @@ import kitchen_world
 import toy_world
 from delivery_world import DRIVE, PARKED, PART_OF, PLACE, deliver
 from kitchen_world import BAG, BOOK, CUP, FRIDGE, GO, TOY, UNLOCK, putting
-from needful.core.controllers import GroundController
+from needful.core.atoms import GroundAtom, LiftedAtom, Predicate
+from needful.core.controllers import Controller, GroundController
 from needful.core.demonstrations import Demonstration
+from needful.core.objects import Type
 from needful.operator_learning.learn_operators import learn_operators
 from toy_world import DROP, GRASP, HAND_FREE, HOLDING, INSIDE, MOVE_TO, NEAR, TAKE_LID_OFF
 
@@ -184,3 +186,65 @@ def test_a_controller_without_visible_effects_keeps_its_operator():
     chain = learned.chains[0]
     assert chain[0] == lid.ground((robot, jar))
     assert chain[1:3].count(None) == 1, "one of two moves is skipped"
+
+
+ITEM, BIN = Type("item"), Type("bin")
+HELD, OVER, IN_BIN = Predicate("Held", (ITEM,)), Predicate("Over", (BIN,)), Predicate("InBin", (ITEM, BIN))
+LIFT, GO_OVER = Controller("Lift", (ITEM,)), Controller("GoOver", (BIN, ITEM))
+RELEASE = Controller("Release", ())
+BIN1, SMALL, LARGE = BIN("bin1"), ITEM("small"), ITEM("large")
+
+
+def sorting(detour: bool) -> Demonstration:
+    """Put an item into a bin; a detour goes over the bin for the other item, which is not held."""
+    held, over = frozenset({HELD(SMALL)}), frozenset({HELD(SMALL), OVER(BIN1)})
+    done = frozenset({IN_BIN(SMALL, BIN1)})
+    aside = [(GO_OVER(BIN1, LARGE), over)] if detour else []
+    steps = [(LIFT(SMALL), held), *aside, (GO_OVER(BIN1, SMALL), over), (RELEASE(), done)]
+    states = (frozenset[GroundAtom](), *(state for _, state in steps))
+    return Demonstration((BIN1, SMALL, LARGE), done, states, tuple(action for action, _ in steps))
+
+
+@pytest.mark.parametrize("detours", [1, 3, 6])
+def test_a_step_that_was_done_again_is_no_evidence_against_a_precondition(detours):
+    """The detour works, but the demonstrator then does the same for the held item."""
+    demos = [sorting(number < detours) for number in range(8)]
+    assert written(demos) == written([sorting(False)] * 8)
+    (over,) = (one for one in learn_operators(demos).operators if one.name == "GoOver")
+    assert over.preconditions == {LiftedAtom(HELD, over.parameters[1:])}
+
+
+THING = Type("thing")
+NEARBY, SHUT, AJAR = (Predicate(name, (THING,)) for name in ("Nearby", "Shut", "Ajar"))
+APPROACH, UNSEAL, KNOCK = (Controller(name, (THING,)) for name in ("Approach", "Unseal", "Knock"))
+BOX1, BOX2 = THING("box1"), THING("box2")
+
+
+def unsealing(close_together: bool, knock: bool) -> Demonstration:
+    """Open two boxes; a detour knocks at the second one, which changes nothing, while it is nearby."""
+    both = frozenset({NEARBY(BOX1), NEARBY(BOX2)})
+    one, two = (both, both) if close_together else (frozenset({NEARBY(BOX1)}), frozenset({NEARBY(BOX2)}))
+    start, half = frozenset({SHUT(BOX1), SHUT(BOX2)}), frozenset({AJAR(BOX1), SHUT(BOX2)})
+    done = frozenset({AJAR(BOX1), AJAR(BOX2)})
+    aside = [(KNOCK(BOX2), start | one)] if knock else []
+    later = [(UNSEAL(BOX1), half | one), (APPROACH(BOX2), half | two), (UNSEAL(BOX2), done | two)]
+    steps = [(APPROACH(BOX1), start | one), *aside, *later]
+    states = (start, *(state for _, state in steps))
+    return Demonstration((BOX1, BOX2), done, states, tuple(action for action, _ in steps))
+
+
+def test_a_rare_action_without_effects_makes_nothing_necessary():
+    """Two boxes are nearby at once by chance. No operator predicts it, although knocking needs it."""
+    demos = [unsealing(False, False)] * 8 + [unsealing(True, False), unsealing(True, True)]
+    learned = learn_operators(demos)
+    assert [one.name for one in learned.operators] == ["Approach", "Knock", "Unseal"]
+    assert learned.coverage == 1.0
+    assert written(demos[:9]) == "\n".join(one.text for one in learned.operators if one.name != "Knock")
+
+
+def test_a_frequent_action_without_effects_needs_its_preconditions():
+    """If most demonstrations knock, knocking seems to have a purpose that no predicate describes."""
+    learned = learn_operators([unsealing(True, True)] * 10)
+    knock = learned.chains[0][1]
+    assert knock is not None
+    assert knock.preconditions <= (learned.necessary[0][1] or frozenset())

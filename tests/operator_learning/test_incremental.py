@@ -46,6 +46,7 @@ def decoded_data(data):
 def assert_from_scratch(demos, generalise, problem, candidates, base, reached, skip=False):
     """Compare RECOMPUTE and COVERAGE with their definitions, which do not use `base`."""
     skippable = brute_force_learning.adding_controllers(demos) if skip else set()
+    incidental = brute_force_learning.incidental_controllers(demos) if skip else set()
     expected = brute_force_learning.partition(
         merge_duplicates(candidates), demos, decoded_necessary(problem, base), skippable
     )
@@ -74,7 +75,7 @@ def assert_from_scratch(demos, generalise, problem, candidates, base, reached, s
             for link in chain.links
         ]
         expected_steps, alphas = brute_force_learning.backchain(
-            operators, demo, skippable, problem.skip_purposeless
+            operators, demo, skippable, problem.skip_purposeless, incidental
         )
         assert steps == expected_steps
         reached_states = {i: mask for i, mask in enumerate(chain.necessary) if mask is not None}

@@ -32,7 +32,13 @@ NAMES = {predicate.name for predicate in PREDICATES}
 
 def series_of(demos, changing=NAMES):
     forms: dict = {}
-    return [wrong_atoms._Series.of(demo, changing, forms) for demo in demos], forms
+    series = []
+    for demo in demos:
+        states = demo.abstract_states
+        changes = tuple(before ^ after for before, after in itertools.pairwise(states))
+        atoms = [atom for atom in frozenset().union(*states) if atom.predicate.name in changing]
+        series.append(wrong_atoms._Series.of(demo, changes, atoms, forms))
+    return series, forms
 
 
 def cost_of(values, one, row, costs) -> float:

@@ -505,6 +505,107 @@ def test_equal_reports_of_the_first_tries_end_the_refinement() -> None:
     assert samples_until_the_end([0.1, 0.6, *(0.2 + index / 100 for index in range(8))]) == 10
 
 
+def moves(task: Task) -> AbstractPlan:
+    """Return a plan that moves to the first ball and then to the second one."""
+    robot, *others = sorted(task.objects, key=lambda obj: obj.name != "robot")
+    balls = [obj for obj in others if obj.type == toy_world.BALL]
+    return tuple(MOVE.ground([robot, ball]) for ball in balls)
+
+
+def refine_moves(values: list[float], execute: Execute, perturb: bool = True) -> Refinement:
+    task = toy_world.task(balls=2)
+    plan = moves(task)
+    limits = RefinementLimits(10, 100, Budget.unlimited(), perturb)
+    sampler = ScriptedSampler(values)
+    subgoals = necessary_atoms(plan, frozenset())
+    rng = np.random.default_rng(0)
+    return refine(plan, subgoals, task.initial_state, {"MoveTo": sampler}, execute, limits, rng)
+
+
+def test_a_step_that_put_an_object_in_the_way_is_done_differently() -> None:
+    """The first ball is in the way of the second one, unless the move to the first had the offset 0.2."""
+    recorder = Recorder()
+    offsets: list[float] = []
+
+    def execute(state: State, action: GroundController) -> Execution:
+        first, ball = state.of_type(toy_world.BALL)[0], action.objects[1]
+        if ball == first:
+            offsets.append(action.parameters[0])
+        elif offsets[-1] != 0.2:
+            return Execution(state, steps=0, failure="no space", offending=(first,))
+        return toy_world.execute(state, action)
+
+    recorder.simulate = execute
+    found = refine_moves([0.0, 0.1, 0.11, 0.12, 0.2, 0.3], recorder)
+    assert found.failure is None
+    assert recorder.tried == [
+        "MoveTo(robot, ball0; 0)",
+        "MoveTo(robot, ball1; 0.1)",
+        "MoveTo(robot, ball1; 0.11)",
+        "MoveTo(robot, ball1; 0.12)",
+        "MoveTo(robot, ball0; 0.2)",
+        "MoveTo(robot, ball1; 0.3)",
+    ]
+
+
+def test_objects_of_later_steps_are_reported_only_if_there_are_no_others() -> None:
+    """The second ball and the jar are in the way of the first move, and the second move is to this ball."""
+
+    def execute(state: State, action: GroundController) -> Execution:
+        ball, jar = state.of_type(toy_world.BALL)[1], state.of_type(toy_world.JAR)[0]
+        blamed = jar if action.parameters[0] == 0.9 else ball
+        return Execution(state, steps=0, failure="no space", offending=(blamed,))
+
+    offsets = [index / 10 for index in range(10)]
+    assert [obj.name for obj in refine_moves(offsets, execute).offending] == ["jar0"]
+    offsets[-1] = 0.95
+    assert [obj.name for obj in refine_moves(offsets, execute).offending] == ["ball1"]
+
+
+def test_of_equally_small_reports_the_most_frequent_is_chosen() -> None:
+    def execute(state: State, action: GroundController) -> Execution:
+        rare, frequent = state.of_type(toy_world.JAR)[1:]
+        blamed = rare if action.parameters[0] < 0.15 else frequent
+        return Execution(state, steps=0, failure="no space", offending=(blamed,))
+
+    task = toy_world.task(jars=3)
+    found = run(ScriptedSampler([index / 10 for index in range(10)]), task, execute)
+    assert [obj.name for obj in found.offending] == ["jar2"]
+
+
+@pytest.mark.parametrize(("perturb", "rejected_tries"), [(True, 1), (False, 10)])
+def test_if_a_step_cannot_start_the_step_before_it_is_tried_again(
+    perturb: bool, rejected_tries: int
+) -> None:
+    """The second move can start only after the first one had the offset 0.2."""
+    recorder = Recorder()
+    task = toy_world.task(balls=2)
+    first, second = moves(task)
+    started: list[float] = []
+
+    def initiable(state: State, objects: Sequence[Object], parameters: Parameters) -> bool:
+        if objects[1] == first.objects[1]:
+            started.append(parameters[0])
+            return True
+        return started[-1] == 0.2
+
+    operator = replace(MOVE, controller=replace(MOVE.controller, initiable=initiable))
+    plan = (operator.ground(first.objects), operator.ground(second.objects))
+    limits = RefinementLimits(10, 100, Budget.unlimited(), perturb)
+    rejected = 50 * rejected_tries if perturb else MAX_DRAWS_PER_TRY * rejected_tries
+    sampler = ScriptedSampler([0.0, *[0.1] * rejected, 0.2, 0.3])
+    subgoals = necessary_atoms(plan, frozenset())
+    rng = np.random.default_rng(0)
+    found = refine(plan, subgoals, task.initial_state, {"MoveTo": sampler}, recorder, limits, rng)
+    assert found.failure is None
+    assert recorder.tried == [
+        "MoveTo(robot, ball0; 0)",
+        "MoveTo(robot, ball0; 0.2)",
+        "MoveTo(robot, ball1; 0.3)",
+    ]
+    assert found.samples == 1 + MAX_DRAWS_PER_TRY * rejected_tries + 2
+
+
 def test_without_perturbation_the_first_report_ends_the_refinement() -> None:
     sampler = ScriptedSampler([0.1, 0.0])
     limits = RefinementLimits(3, 100, Budget.unlimited(), perturb=False)

@@ -111,7 +111,7 @@ def start_program(folder: Path, job_function: str) -> subprocess.Popen[str]:
     path = os.pathsep.join(sys.path)
     return subprocess.Popen(
         [sys.executable, "-c", PROGRAM, str(folder), job_function],
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": ""},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -271,7 +271,7 @@ class _TestedModel:
     learned: LearnedModel
     examined: ExaminedPreconditions
     side_effects: tuple[SideEffect, ...]
-    practised: tuple[Demonstration, ...] = ()
+    practised: tuple[Demonstration, ...]
 
 
 def _examine(learned: LearnedModel, execute: Execute, config: ExperimentConfig, seed: int) -> _TestedModel:
@@ -281,7 +281,7 @@ def _examine(learned: LearnedModel, execute: Execute, config: ExperimentConfig, 
         learned.model, situations, execute, seed, config, learned.operators.unnecessary_effects
     )
     examined = examine_preconditions(model, situations, execute, seed, config)
-    return _TestedModel(learned, examined, side_effects)
+    return _TestedModel(learned, examined, side_effects, ())
 
 
 def _practise(

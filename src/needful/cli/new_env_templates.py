@@ -101,8 +101,7 @@ def _near(state: State, objects: Sequence[Object]) -> bool:
 
 
 def _on(state: State, objects: Sequence[Object]) -> bool:
-    (lamp,) = objects
-    return state.get(lamp, "on") > 0.5
+    return state.get(objects[0], "on") > 0.5
 
 
 NEAR = Predicate("Near", (ROBOT, LAMP), _near)

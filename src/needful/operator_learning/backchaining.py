@@ -156,7 +156,7 @@ def backchain(
 
     A skippable transition (see `EncodedTransition`) that adds no atom is skipped if no operator adds
     something necessary there. With `skip_purposeless`, a skippable transition is also skipped if it adds
-    atoms, but no necessary ones.
+    atoms, but no necessary ones. An incidental transition that adds nothing necessary needs nothing.
     `previous` must have been computed with the same value of `skip_purposeless`.
     """
     unchanged = previous.operator_texts <= diff.unchanged_texts
@@ -193,6 +193,8 @@ def backchain(
             best = ChainLink(SKIPPED, necessary)
         if best is None:
             break
+        if transition.incidental and not (best.match.changes | ~transition.before) & necessary:
+            best = ChainLink(best.match, necessary)
         necessary = best.necessary
         links.append(best)
     links.reverse()

@@ -140,6 +140,8 @@ class CanonicalNames:
                         one.skippable,
                         one.idle,
                         one.ignored,
+                        one.redone,
+                        one.incidental,
                     )
                     for one in demo.transitions
                 ]

@@ -18,6 +18,8 @@ TransitionId: TypeAlias = tuple[int, int]
 # A controller is effective if at least this share of its uses adds an atom. A smaller share may be due to
 # wrong atoms in the demonstrations.
 EFFECTIVE = 0.25
+# A controller that is not effective is incidental if less than this share of the demonstrations uses it.
+REGULAR = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +35,10 @@ class EncodedTransition:
     If `idle` is true, the transition adds no atom, and the step before or after it has the same action: the
     action was repeated, or it failed and was tried again. If `ignored` is true, the learner ignores the
     transition: either the transition repeats the step before it and changed nothing, or it is an outlier
-    (see `noise`).
+    (see `noise`). If `redone` is true, a later step of the same controller adds no atom, although all atoms
+    that this transition adds have held since. So the demonstrator did not consider this transition enough.
+    If `incidental` is true, the controller hardly ever adds an atom, and few demonstrations use it. The
+    transition is probably a detour, so the preconditions of its operator are not necessary.
     """
 
     number: int
@@ -47,6 +52,8 @@ class EncodedTransition:
     skippable: bool = False
     idle: bool = False
     ignored: bool = False
+    redone: bool = False
+    incidental: bool = False
 
     def __repr__(self) -> str:
         name = self.controller.name
@@ -147,7 +154,10 @@ def number_transitions(
     """
     numbers = itertools.count()
     effective = _effective_controllers(demonstrations) if skip_idle_steps else frozenset[str]()
-    return tuple(_encode(index, demo, numbers, effective) for index, demo in enumerate(demonstrations))
+    incidental = _rare_controllers(demonstrations) - effective if skip_idle_steps else frozenset[str]()
+    return tuple(
+        _encode(index, demo, numbers, effective, incidental) for index, demo in enumerate(demonstrations)
+    )
 
 
 def ignore_transitions(
@@ -175,6 +185,14 @@ def _effective_controllers(demonstrations: Sequence[NumberedDemonstration]) -> f
     return frozenset(name for name, count in adding.items() if count >= max(1, EFFECTIVE * uses[name]))
 
 
+def _rare_controllers(demonstrations: Sequence[NumberedDemonstration]) -> frozenset[str]:
+    """Return the names of the controllers that less than the share `REGULAR` of demonstrations use."""
+    used_in = Counter(
+        name for demo in demonstrations for name in {controller.name for controller, _ in demo.actions}
+    )
+    return frozenset(name for name, count in used_in.items() if count < REGULAR * len(demonstrations))
+
+
 def _numbered(demonstration: Demonstration) -> NumberedDemonstration:
     table = AtomTable(demonstration.objects)
     states = _encode_states(demonstration.abstract_states, table)
@@ -198,7 +216,9 @@ def _encode(
     demonstration: NumberedDemonstration,
     numbers: Iterator[int],
     skippable: frozenset[str],
+    incidental: frozenset[str],
 ) -> EncodedDemonstration:
+    """Encode one demonstration; `skippable` and `incidental` contain the names of such controllers."""
     table, goal, states, actions = demonstration
     calls = [("", ()), *((controller.name, arguments) for controller, arguments in actions), ("", ())]
     transitions: list[EncodedTransition] = []
@@ -221,6 +241,26 @@ def _encode(
                 may_skip,
                 idle,
                 repeated,
+                incidental=controller.name in incidental,
             )
         )
-    return EncodedDemonstration(index, table, goal, tuple(transitions))
+    return EncodedDemonstration(index, table, goal, _mark_redone(transitions))
+
+
+def _mark_redone(transitions: Sequence[EncodedTransition]) -> tuple[EncodedTransition, ...]:
+    """Mark the transitions that were done again; see `EncodedTransition.redone`."""
+    redone: set[int] = set()
+    for _, group in itertools.groupby(transitions, key=_call):
+        run = list(group)
+        if any(one.added for one in run) or not run[0].skippable:
+            continue
+        held = run[0].before
+        for earlier in reversed(transitions[: run[0].step]):
+            if earlier.controller == run[0].controller and earlier.added and not earlier.added & ~held:
+                redone.add(earlier.step)
+            held &= earlier.before
+    return tuple(replace(one, redone=True) if one.step in redone else one for one in transitions)
+
+
+def _call(transition: EncodedTransition) -> tuple[str, tuple[int, ...]]:
+    return transition.controller.name, transition.arguments

@@ -239,7 +239,11 @@ def _ineffective(candidate: Candidate, data: Sequence[Datum], unchanged: Sequenc
         one
         for one in unchanged
         if any(
-            one in found and (one[0].idle or sum(not other[0].idle for other in found) <= few)
+            one in found and (_superfluous(one) or sum(not _superfluous(other) for other in found) <= few)
             for found in lacking.values()
         )
     ]
+
+
+def _superfluous(datum: Datum) -> bool:
+    return datum[0].idle or datum[0].redone

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeAlias
@@ -49,6 +49,8 @@ _Form: TypeAlias = tuple[str, str, tuple[int, ...]]
 # A property of an object: the name of a predicate and a position. An object has the property in a state if
 # some atom of this predicate holds in which the object is at this position.
 _Property: TypeAlias = tuple[str, int]
+# The atoms that changed in each step of a demonstration.
+_Changes: TypeAlias = tuple[AbstractState, ...]
 _Values: TypeAlias = npt.NDArray[np.bool_]
 _Numbers: TypeAlias = npt.NDArray[np.intp]
 _Costs: TypeAlias = npt.NDArray[np.float64]
@@ -74,21 +76,24 @@ def repair_wrong_atoms(
 
     Goal atoms in the last state are never changed. Raises `LearningTimeoutError` if the deadline passes.
     """
-    if not _has_rare_change(demonstrations, deadline):
-        return keep_atoms(demonstrations)
-    forms: dict[_Form, int] = {}
-    changing = {
-        atom.predicate.name
-        for demonstration in demonstrations
-        for before, after in pairwise(demonstration.abstract_states)
-        for atom in before ^ after
-    }
-    series = [
-        _Series.of(demonstration, changing, forms)
-        for demonstration in demonstrations
+    changes = [
+        tuple([before ^ after for before, after in pairwise(one.abstract_states)])
+        for one in demonstrations
         if not deadline.check()
     ]
-    series = _divide_forms(series, forms, deadline)
+    if not _has_rare_change(demonstrations, changes):
+        return keep_atoms(demonstrations)
+    forms: dict[_Form, int] = {}
+    changing = {atom.predicate.name for steps in changes for changed in steps for atom in changed}
+    atoms = [
+        one.abstract_states[0].union(*steps) for one, steps in zip(demonstrations, changes, strict=True)
+    ]
+    series = [
+        _Series.of(demonstration, steps, [one for one in every if one.predicate.name in changing], forms)
+        for demonstration, steps, every in zip(demonstrations, changes, atoms, strict=True)
+        if not deadline.check()
+    ]
+    series = _divide_forms(series, _properties(atoms), forms, deadline)
     values = [one.recorded for one in series]
     for _ in range(MAX_ROUNDS):
         costs = _StepCosts.estimate(series, values)
@@ -98,30 +103,34 @@ def repair_wrong_atoms(
         if unchanged:
             break
     counts = tuple(int((one.recorded != rows).sum()) for one, rows in zip(series, values, strict=True))
-    every = sum(
-        len(one.abstract_states) * len(frozenset[GroundAtom]().union(*one.abstract_states))
-        for one in demonstrations
+    total = sum(
+        len(one.abstract_states) * len(every) for one, every in zip(demonstrations, atoms, strict=True)
     )
-    if sum(counts) < max(MIN_REPAIRS, MIN_REPAIRED_SHARE * every):
+    if sum(counts) < max(MIN_REPAIRS, MIN_REPAIRED_SHARE * total):
         return keep_atoms(demonstrations)
     return Repairs(tuple(one.with_values(rows) for one, rows in zip(series, values, strict=True)), counts)
 
 
-def _has_rare_change(demonstrations: Sequence[Demonstration], deadline: Deadline) -> bool:
+def _has_rare_change(demonstrations: Sequence[Demonstration], changes: Sequence[_Changes]) -> bool:
     """Return whether some change is so rare that a wrong atom may have caused it."""
-    uses, changes = Counter[str](), Counter[tuple[str, str, tuple[int, ...], bool]]()
-    for demonstration in demonstrations:
-        deadline.check()
-        for action, (before, after) in zip(
-            demonstration.actions, pairwise(demonstration.abstract_states), strict=True
-        ):
+    uses, counts = Counter[str](), Counter[tuple[str, str, tuple[int, ...], bool]]()
+    for demonstration, steps in zip(demonstrations, changes, strict=True):
+        after_states = demonstration.abstract_states[1:]
+        for action, changed, after in zip(demonstration.actions, steps, after_states, strict=True):
             name = action.controller.name
             uses[name] += 1
-            positions = {obj: index for index, obj in enumerate(action.objects)}
-            for atom in before ^ after:
-                indices = tuple([positions.get(obj, -1) for obj in atom.objects])
-                changes[name, atom.predicate.name, indices, atom in after] += 1
-    return any(count <= max(2, RARE_CHANGE * uses[name]) for (name, *_), count in changes.items())
+            positions = {obj.name: index for index, obj in enumerate(action.objects)}
+            for atom in changed:
+                indices = tuple([positions.get(obj.name, -1) for obj in atom.objects])
+                counts[name, atom.predicate.name, indices, atom in after] += 1
+    return any(count <= max(2, RARE_CHANGE * uses[name]) for (name, *_), count in counts.items())
+
+
+def _properties(atoms: Iterable[AbstractState]) -> dict[_Property, int]:
+    """Return the numbers of all properties of objects; `atoms` contains the atoms of each demonstration."""
+    arities = {atom.predicate.name: len(atom.objects) for every in atoms for atom in every}
+    found = ((name, position) for name, arity in sorted(arities.items()) for position in range(arity))
+    return {key: number for number, key in enumerate(found)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,7 +139,8 @@ class _Series:
 
     Attributes:
         demonstration: the demonstration.
-        atoms: its atoms; the rows of the arrays.
+        changes: the atoms that changed in each step.
+        atoms: the atoms of predicates that change; the rows of the arrays.
         recorded: the recorded value of each atom in each state.
         forms: for each atom and action, the number of their form (see `_Form`).
         others: for each atom and action, the index of the other object: the first of the atom's objects
@@ -139,42 +149,44 @@ class _Series:
     """
 
     demonstration: Demonstration
+    changes: _Changes
     atoms: tuple[GroundAtom, ...]
     recorded: _Values
     forms: _Numbers
     others: _Numbers
 
     @classmethod
-    def of(cls, demonstration: Demonstration, changing: Set[str], numbers: dict[_Form, int]) -> _Series:
-        """Return the atoms of a demonstration over time, only those of the predicates in `changing`.
+    def of(
+        cls,
+        demonstration: Demonstration,
+        changes: _Changes,
+        atoms: Sequence[GroundAtom],
+        numbers: dict[_Form, int],
+    ) -> _Series:
+        """Return the given atoms of a demonstration over time.
 
         `numbers` maps forms to numbers; forms that it lacks are added (see `_forms`).
         """
-        states = demonstration.abstract_states
-        atoms = tuple(
-            atom for atom in frozenset[GroundAtom]().union(*states) if atom.predicate.name in changing
-        )
         rows = {atom: row for row, atom in enumerate(atoms)}
-        changed = np.zeros((len(atoms), len(states)), dtype=bool)
-        changed[[rows[atom] for atom in states[0] if atom in rows], 0] = True
-        for column, (before, after) in enumerate(pairwise(states), start=1):
-            changed[[rows[atom] for atom in before ^ after], column] = True
+        changed = np.zeros((len(atoms), len(changes) + 1), dtype=bool)
+        changed[[rows[atom] for atom in demonstration.abstract_states[0] if atom in rows], 0] = True
+        for column, one in enumerate(changes, start=1):
+            changed[[rows[atom] for atom in one], column] = True
         recorded = np.logical_xor.accumulate(changed, axis=1)
-        return cls(demonstration, atoms, recorded, *_forms(atoms, demonstration, numbers))
+        return cls(demonstration, changes, tuple(atoms), recorded, *_forms(atoms, demonstration, numbers))
 
     def properties(self, numbers: Mapping[_Property, int]) -> _Values:
         """Return, for each atom, action and property, whether the other object has it before the action."""
-        rows = {obj: row for row, obj in enumerate(self.demonstration.objects)}
+        rows = {obj.name: row for row, obj in enumerate(self.demonstration.objects)}
         counts = np.zeros((len(rows) + 1, len(numbers)), dtype=np.intp)
         found = np.zeros((len(rows) + 1, self.forms.shape[1], len(numbers)), dtype=bool)
-        earlier: AbstractState = frozenset()
-        for step, state in enumerate(self.demonstration.abstract_states[:-1]):
-            for atom in earlier ^ state:
+        states = self.demonstration.abstract_states
+        for step, (changed, state) in enumerate(zip((states[0], *self.changes[:-1]), states, strict=False)):
+            for atom in changed:
                 change = 1 if atom in state else -1
                 for position, obj in enumerate(atom.objects):
-                    counts[rows[obj], numbers[atom.predicate.name, position]] += change
+                    counts[rows[obj.name], numbers[atom.predicate.name, position]] += change
             found[:, step] = counts > 0
-            earlier = state
         return found[self.others, np.arange(self.forms.shape[1])]
 
     def most_likely(self, costs: _StepCosts) -> _Values:
@@ -212,22 +224,24 @@ def _forms(
     same number in all of them. A form that is not in the map yet is added with the number `len(numbers)`.
     """
     actions = demonstration.actions
-    objects = {obj: index for index, obj in enumerate(demonstration.objects)}
-    predicates = list(dict.fromkeys(atom.predicate for atom in atoms))
-    controllers = list(dict.fromkeys(action.controller for action in actions))
+    objects = {obj.name: index for index, obj in enumerate(demonstration.objects)}
+    arities = {atom.predicate.name: len(atom.objects) for atom in atoms}
+    predicates = {name: number for number, name in enumerate(arities)}
+    names = list(dict.fromkeys(action.controller.name for action in actions))
+    controllers = {name: number for number, name in enumerate(names)}
     # The position of each object among the arguments of each action, from 1; 0 if it is no argument. Atoms
     # with few objects are padded with an additional last object, which is no argument of any action.
     places = np.zeros((len(actions), len(objects) + 1), dtype=np.intp)
     for row, action in enumerate(actions):
         for position, obj in enumerate(action.objects, start=1):
-            places[row, objects[obj]] = position
+            places[row, objects[obj.name]] = position
     base = 1 + max((len(action.objects) for action in actions), default=0)
     width = max((len(atom.objects) for atom in atoms), default=0)
     columns = np.full((len(atoms), width), len(objects), dtype=np.intp)
     for row, atom in enumerate(atoms):
-        columns[row, : len(atom.objects)] = [objects[obj] for obj in atom.objects]
-    kinds = np.array([predicates.index(atom.predicate) for atom in atoms], dtype=np.intp)
-    calls = np.array([controllers.index(action.controller) for action in actions], dtype=np.intp)
+        columns[row, : len(atom.objects)] = [objects[obj.name] for obj in atom.objects]
+    kinds = np.array([predicates[atom.predicate.name] for atom in atoms], dtype=np.intp)
+    calls = np.array([controllers[action.controller.name] for action in actions], dtype=np.intp)
     codes = kinds[:, None] * len(controllers) + calls[None, :]
     others = np.full(codes.shape, len(objects), dtype=np.intp)
     for column in range(width):
@@ -236,20 +250,24 @@ def _forms(
         others = np.where((others == len(objects)) & unnamed, columns[:, column, None], others)
     unique, inverse = np.unique(codes, return_inverse=True)
     found = np.zeros(len(unique), dtype=np.intp)
+    relations = list(arities.items())
     for index, code in enumerate(unique.tolist()):
         positions: list[int] = []
         for _ in range(width):
             code, place = divmod(code, base)
             positions.insert(0, place - 1)
         kind, call = divmod(code, len(controllers))
-        predicate = predicates[kind]
-        form = (controllers[call].name, predicate.name, tuple(positions[: len(predicate.types)]))
+        predicate, arity = relations[kind]
+        form = (names[call], predicate, tuple(positions[:arity]))
         found[index] = numbers.setdefault(form, len(numbers))
     return found[inverse].reshape(codes.shape), others
 
 
 def _divide_forms(
-    series: Sequence[_Series], forms: Mapping[_Form, int], deadline: Deadline
+    series: Sequence[_Series],
+    properties: Mapping[_Property, int],
+    forms: Mapping[_Form, int],
+    deadline: Deadline,
 ) -> list[_Series]:
     """Divide a form in two if a property of the other object predicts whether the atom changes.
 
@@ -258,30 +276,21 @@ def _divide_forms(
     the cost of choosing this property and of one more probability (the Bayesian information criterion). If
     a form is divided, the steps in which the other object has the property get a new form number.
     """
-    properties = sorted(
-        {
-            (atom.predicate.name, position)
-            for one in series
-            for atom in frozenset[GroundAtom]().union(*one.demonstration.abstract_states)
-            for position in range(len(atom.objects))
-        }
-    )
     if not properties:
         return list(series)
-    numbers = {key: number for number, key in enumerate(properties)}
     # The numbers of steps by form and whether the atom changed: all steps, and those with each property.
     shape = (len(forms), 2)
     steps, having = np.zeros(shape), np.zeros((len(properties), *shape))
-    held = [one.properties(numbers) for one in series if not deadline.check()]
+    held = [one.properties(properties) for one in series if not deadline.check()]
     for one, values in zip(series, held, strict=True):
-        codes = 2 * one.forms + (one.recorded[:, 1:] != one.recorded[:, :-1])
-        steps += np.bincount(codes.ravel(), minlength=steps.size).reshape(shape)
-        for number in range(len(properties)):
-            chosen = codes[values[:, :, number]]
-            having[number] += np.bincount(chosen, minlength=steps.size).reshape(shape)
+        codes = (2 * one.forms + (one.recorded[:, 1:] != one.recorded[:, :-1])).ravel()
+        steps += np.bincount(codes, minlength=steps.size).reshape(shape)
+        rows, numbers = np.nonzero(values.reshape(len(codes), len(properties)))
+        chosen = numbers * steps.size + codes[rows]
+        having += np.bincount(chosen, minlength=having.size).reshape(having.shape)
     gains = _log_likelihood(having) + _log_likelihood(steps - having) - _log_likelihood(steps)
     for (_, predicate, _), form in forms.items():
-        for (name, _), number in numbers.items():
+        for (name, _), number in properties.items():
             if name == predicate:
                 gains[number, form] = 0.0
     best = gains.argmax(axis=0)
@@ -349,7 +358,8 @@ class _StepCosts:
         form_count = 1 + max((int(one.forms.max(initial=-1)) for one in series), default=-1)
         counts = np.zeros((form_count, 2, 2))
         for one, rows in zip(series, values, strict=True):
-            np.add.at(counts, (one.forms, rows[:, :-1].astype(np.intp), rows[:, 1:].astype(np.intp)), 1.0)
+            codes = 4 * one.forms + 2 * rows[:, :-1] + rows[:, 1:]
+            counts += np.bincount(codes.ravel(), minlength=counts.size).reshape(counts.shape)
         reduced = np.maximum(counts - 1.0, 0.0) + 0.5
         totals = np.maximum(counts.sum(axis=2, keepdims=True), 1.0)
         every = np.maximum(counts.sum(axis=(1, 2), keepdims=True), 1.0)

@@ -27,6 +27,7 @@ from needful.errors import InvalidInputError
 from needful.planning.budget import Budget
 from needful.planning.costs import StepMisses
 from needful.planning.failed_draws import FailedDraws, progress
+from needful.planning.failure_reports import FailureReports
 
 # In each try of a step, parameters are drawn until the controller can start with them, at most
 # MAX_DRAWS_PER_TRY times. The first SAMPLER_DRAWS_PER_TRY draws come from the sampler. If the controller
@@ -97,10 +98,14 @@ class ResumableRefinement:
     tries again.
 
     If the simulator reports objects as the cause of a failure, the step is tried again, because other
-    parameters may avoid these objects. The search ends if all tries of the step fail, or if several tries
-    report the same objects and no others (see `RefinementLimits.same_reports`). The result contains the
-    smallest set of objects that was reported in these tries. With `RefinementLimits.perturb` off, the
-    search ends at the first report, as in the paper.
+    parameters may avoid these objects. If all tries of the step fail, or if several tries report the same
+    objects and no others (see `RefinementLimits.same_reports`), one report is chosen, and the search ends:
+    a new plan must deal with the reported objects. If earlier steps of this plan acted on all of them, the
+    search backtracks to the last such step instead. With `RefinementLimits.perturb` off, the search ends at
+    the first report, as in the paper.
+
+    If a controller cannot start with any draw, the search backtracks at once, as long as earlier steps have
+    tries left.
     """
 
     def __init__(
@@ -124,7 +129,7 @@ class ResumableRefinement:
         self._trace = _Trace([start], [], [0])
         self._tries = [0] * len(self._steps)
         self._tried_parameters: list[set[Parameters]] = [set() for _ in self._steps]
-        self._blamed: list[Refinement] = []
+        self._reports: FailureReports[Refinement] = FailureReports(plan, limits.same_reports)
         self._deepest: Refinement | None = None
         self._draws = FailedDraws()
         self._samples = 0
@@ -152,6 +157,7 @@ class ResumableRefinement:
             self._draws.add_rejected(index, rejected)
             if action is None:
                 failure = step.not_initiable(trace.states[-1], rejected)
+                self._skip_tries(step)
             else:
                 execution = self._execute(trace.states[-1], action)
                 reason = step.check_execution(execution, trace.action_counts[-1])
@@ -161,42 +167,52 @@ class ResumableRefinement:
                 if reason is None:
                     trace.push(action, execution)
                     self._misses.reach(index)
-                    self._blamed.clear()
+                    self._reports.clear()
                     continue
                 self._draws.add_failed(action, reason, execution)
                 if execution.offending:
                     blamed = replace(trace.to_refinement(reason), offending=execution.offending)
                     if not limits.perturb:
                         return self._result(blamed, self._draws.at(index))
-                    self._blamed.append(blamed)
+                    self._reports.add(blamed)
                 failure = reason
             if limits.budget.expired():  # ignore this failure: lack of time may have caused it
                 continue
-            if self._blamed and (self._tries[index] == step.max_tries or self._same_reports()):
-                smallest = min(self._blamed, key=lambda one: len(one.offending))
-                return self._result(smallest, self._draws.at(index))
+            report = self._reports.conclusion(index, self._tries[index] == step.max_tries)
+            cause = None if report is None else self._reports.last_action_on(report.offending, index)
+            if report is not None and cause is None:
+                return self._result(report, self._draws.at(index))
             self._misses.add(failure)
-            attempt = trace.to_refinement(failure)
+            attempt = report or trace.to_refinement(failure)
             if _deeper(self._deepest, attempt) is attempt:
                 self._deepest, self._draws.deepest = attempt, self._draws.at(index)
             assert self._deepest is not None
-            if not self._backtrack(index):
+            if not self._backtrack(index, cause):
                 return self._result(self._deepest, self._draws.deepest)
             if max_tries is not None and tries >= max_tries:
                 return self._result(replace(self._deepest, complete=False), self._draws.deepest)
         return self._result(trace.to_refinement(None))
 
-    def _same_reports(self) -> bool:
-        """Return whether enough tries of the current step failed because of the same objects."""
-        enough = len(self._blamed) >= self._limits.same_reports
-        return enough and len({frozenset(one.offending) for one in self._blamed}) == 1
+    def _skip_tries(self, step: _Step) -> None:
+        """Use up the tries of a step that cannot start, if an earlier step has tries left.
 
-    def _backtrack(self, index: int) -> bool:
-        """Undo steps until one of them has tries left; return False if there is none."""
-        while self._tries[index] == self._steps[index].max_tries:
+        More draws in the same state are not likely to help, but another state may.
+        """
+        earlier = self._steps[: step.index]
+        if self._limits.perturb and any(self._tries[one.index] < one.max_tries for one in earlier):
+            self._tries[step.index] = step.max_tries
+
+    def _backtrack(self, index: int, cause: int | None) -> bool:
+        """Undo steps until one of them has tries left; return False if there is none.
+
+        If step `cause` put a reported object in the way, undo at least all steps after it: their parameters
+        do not move this object.
+        """
+        while self._tries[index] == self._steps[index].max_tries or (cause is not None and index > cause):
             self._tries[index] = 0
             self._tried_parameters[index].clear()
             self._draws.restart(index)
+            self._reports.clear()
             if index == 0:
                 return False
             index -= 1

@@ -209,6 +209,7 @@ def _worker_loop(connection: Connection[JobResult, Job], job_function: JobFuncti
     """Run the jobs of a worker process: receive a job, send its result, until the connection closes."""
     # Redirect stdout to stderr: output of libraries must not mix with the results on the sweep's stdout.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    sys.stdout = sys.stderr  # it writes each line at once, also if the process is killed later
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     with suppress(EOFError, ConnectionError):
         while True:

@@ -140,6 +140,13 @@ def test_objects_that_close_a_passage_are_found() -> None:
     goal = Pose(2.0, 1.0, 0.0, lattice.scene.pose.arm)
     assert lattice.path(goal) is None
     assert lattice.path_obstacles(goal) == (wall,)
+    assert lattice.path_obstacles(goal, kept=wall) == ()
+    # A place at which no block can be put down is no reason to remove others: there are other places.
+    pick, put_down, _ = environment.vocabulary.controllers
+    held = environment.execute(state, pick(robot, target, parameters=(0.5, 0.0))).state
+    assert "no way" in str(put_down(robot, target, parameters=(2.0, 1.0, 0.0)).rejection_reason(held))
+    assert "no space" in str(put_down(robot, target, parameters=(0.5, 0.0, 0.0)).rejection_reason(held))
+    assert "close to" in str(put_down(robot, target, parameters=(1.25, 1.0, 0.0)).rejection_reason(held))
 
 
 @pytest.mark.parametrize("place", [-1.0, 1.0])

@@ -275,7 +275,7 @@ def test_omitted_pictures_become_notes(lamps: RecordedRun) -> None:
     assert run["tasks"][0]["film"]["places"] == [0, 2, 4]
     tasks, states = run["notes"]
     assert "2 of 4 tasks" in tasks
-    assert "`needful report lamps` draws more films" in tasks
+    assert "`needful report RUN` draws more films; for your own environment, add `--environment" in tasks
     assert "one in 2 states" in states
 
 

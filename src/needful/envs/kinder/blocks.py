@@ -77,6 +77,10 @@ def require_free_motion(scene: Scene, block: Object, waypoints: Waypoints, limit
     The `offending` objects of the failure are all objects in the way. If a wall or a table is also in the
     way, there are none, because removing the objects would not help.
     """
+    # Test the last pose first: most motions that fail end in a wall, and a motion has many poses.
+    last = tuple(scene.collisions(waypoints[-1].pose, CLEARANCE))
+    if not all(body.movable for body in last):
+        require_none(last)
     hit: dict[str, Body] = {}
     for step in steps(scene, waypoints, limits):
         if step.pose != scene.pose:
@@ -119,7 +123,12 @@ BLOCK_VARIABLE = Variable("?block", RECTANGLE)
 TARGET_BLOCK_VARIABLE = Variable("?block", TARGET_BLOCK)
 
 
-def pick_operator(controller: Controller, thing: Variable, leaves: Iterable[LiftedAtom] = ()) -> Operator:
+def pick_operator(
+    controller: Controller,
+    thing: Variable,
+    leaves: Iterable[LiftedAtom] = (),
+    holding: Predicate = HOLDING,
+) -> Operator:
     """Return the oracle operator of a controller that grasps a thing; atoms in `leaves` become false."""
     empty, parameters = HAND_EMPTY.lifted(ROBOT_VARIABLE), [ROBOT_VARIABLE, thing]
     left = tuple(leaves)
@@ -130,7 +139,7 @@ def pick_operator(controller: Controller, thing: Variable, leaves: Iterable[Lift
         parameters,
         (controller, (ROBOT_VARIABLE, thing)),
         needs=[empty],
-        adds=[HOLDING.lifted(ROBOT_VARIABLE, thing)],
+        adds=[holding.lifted(ROBOT_VARIABLE, thing)],
         deletes=[empty, *left],
     )
 

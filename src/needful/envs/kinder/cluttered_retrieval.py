@@ -29,8 +29,8 @@ from needful.envs.kinder.blocks import (
     require_free_motion,
     require_held,
 )
-from needful.envs.kinder.bodies import overlap
-from needful.envs.kinder.driving import carried_box, carrying_pose, drive, pick_skill
+from needful.envs.kinder.bodies import CLEARANCE, overlap
+from needful.envs.kinder.driving import carried_box, carrying_pose, drive, find_way, pick_skill
 from needful.envs.kinder.environment import RECTANGLE, ROBOT, Room, Skill
 from needful.envs.kinder.motion import Waypoint, Waypoints
 from needful.errors import EnvironmentFailure
@@ -49,19 +49,26 @@ INSIDE = Predicate("Inside", (TARGET_BLOCK, REGION), _inside)
 def _put_down(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
     """Put a block down, so far from other objects that the robot can pass between them.
 
+    No object is reported to be in the way, because the block may lie anywhere: another place is easier to
+    find than one that must be cleared first.
+
     Parameters: x and y of the block's centre, and the direction of the robot.
     """
     _, block = objects
     scene = room.scene(state)
     require_held(scene, block)
     goal = carrying_pose(scene, block, *parameters)
-    require_free(scene, goal)
     box = carried_box(scene, block, goal)
     passage = 2 * scene.robot.retracted_radius
     for body in scene.bodies:
         if body.obj not in (None, block) and overlap(box, body.shape, passage):
             raise EnvironmentFailure(f"too close to {body.name}")
-    return (*drive(room, scene, goal), Waypoint(goal, False))
+    if next(scene.collisions(goal, CLEARANCE), None) is not None:
+        raise EnvironmentFailure("no space for the robot")
+    way = find_way(room, scene, goal)
+    if way is None:
+        raise EnvironmentFailure("there is no way to the place")
+    return (*way, Waypoint(goal, False))
 
 
 def _deliver(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:

@@ -48,7 +48,7 @@ def pick(room: Room, state: State, block: Object, side: int, place: float, reach
         others = [body.obj for body in grasped.held() if body.obj is not None and body.obj != block]
         raise EnvironmentFailure(f"the gripper would not hold {block.name} alone", others)
     pulled = Waypoint(replace(grasp, arm=_shortest_arm(grasped)), True)
-    return (*drive(room, scene, before), *reached, pulled)
+    return (*drive(room, scene, before, block), *reached, pulled)
 
 
 def pick_skill(kind: Type, sides: tuple[int, ...]) -> Skill:
@@ -106,22 +106,37 @@ def carried_box(scene: Scene, block: Object, pose: Pose) -> Box:
     return box
 
 
-def drive(room: Room, scene: Scene, goal: Pose) -> Waypoints:
-    """Return a motion to `goal`, a pose without collisions.
+def find_way(room: Room, scene: Scene, goal: Pose) -> Waypoints | None:
+    """Return a motion to `goal`, a pose without collisions; None if there is no path.
 
-    If the hand is empty, the arm is first retracted to its length in `goal`. Raises `EnvironmentFailure` if
-    there is no path. Without the `offending` objects of this failure, there would be a path.
+    If the hand is empty, the arm is first retracted to its length in `goal`.
     """
-    start: Waypoints = ()
-    if not scene.vacuum and scene.pose.arm > goal.arm:
-        retracted = replace(scene.pose, arm=goal.arm)
-        start, scene = (Waypoint(retracted),), replace(scene, pose=retracted)
-    lattice = _lattice(room, scene)
-    path = lattice.path(goal)
+    start = _retracted(scene, goal)
+    path = _lattice(room, start).path(goal)
     if path is None:
-        obstacles = lattice.path_obstacles(goal)
+        return None
+    retract = () if start is scene else (Waypoint(start.pose),)
+    return (*retract, *(Waypoint(pose, scene.vacuum) for pose in path))
+
+
+def drive(room: Room, scene: Scene, goal: Pose, kept: Object | None = None) -> Waypoints:
+    """Return the motion of `find_way`; raise `EnvironmentFailure` if there is no path.
+
+    Without the `offending` objects of this failure, there would be a path. The object `kept` is not one of
+    them: a block that the robot drives to cannot be removed first.
+    """
+    way = find_way(room, scene, goal)
+    if way is None:
+        obstacles = _lattice(room, _retracted(scene, goal)).path_obstacles(goal, kept)
         raise EnvironmentFailure("there is no way to the pose", obstacles)
-    return (*start, *(Waypoint(pose, scene.vacuum) for pose in path))
+    return way
+
+
+def _retracted(scene: Scene, goal: Pose) -> Scene:
+    """Return the scene in which an empty hand is not further away from the base than at `goal`."""
+    if scene.vacuum or scene.pose.arm <= goal.arm:
+        return scene
+    return replace(scene, pose=replace(scene.pose, arm=goal.arm))
 
 
 # Cached, because skills are planned repeatedly in a state: with other parameters, or to check a plan.

@@ -137,15 +137,17 @@ class PoseLattice:
             )
         )
 
-    def path_obstacles(self, goal: Pose) -> tuple[Object, ...]:
+    def path_obstacles(self, goal: Pose, kept: Object | None = None) -> tuple[Object, ...]:
         """Return objects without which there would be a path to the goal; a single object if possible.
 
-        Returns an empty tuple if there is no path even without all movable objects.
+        Returns an empty tuple if there is no path even without all movable objects. The object `kept` is
+        never removed.
         """
-        for obj in sorted(self.blocked_by):
+        others = sorted(obj for obj in self.blocked_by if obj != kept)
+        for obj in others:
             if self.path(goal, frozenset((obj,))) is not None:
                 return (obj,)
-        path = self.path(goal, frozenset(self.blocked_by))
+        path = self.path(goal, frozenset(others))
         if path is None:
             return ()
         hit = {body.obj for pose in path for body in self.scene.collisions(pose, CLEARANCE)}

@@ -19,7 +19,14 @@ from needful.core.model import PlanningModel
 from needful.core.objects import Object, Type, Variable
 from needful.core.state import State
 from needful.envs.contract import oracle_operator
-from needful.envs.kinder.blocks import HAND_EMPTY, ROBOT_VARIABLE, is_held, require_held, uniform_model
+from needful.envs.kinder.blocks import (
+    HAND_EMPTY,
+    ROBOT_VARIABLE,
+    is_held,
+    pick_operator,
+    require_held,
+    uniform_model,
+)
 from needful.envs.kinder.bodies import Pose
 from needful.envs.kinder.driving import drive, pick
 from needful.envs.kinder.environment import CIRCLE, RECTANGLE, ROBOT, KinderEnvironment, Room, Skill
@@ -159,16 +166,9 @@ class PushPullHook2D(KinderEnvironment):
         grasp, move = self.vocabulary.controllers
         hook = Variable("?hook", HOOK)
         button, target = (Variable(name, CIRCLE) for name in ("?button", "?target"))
-        empty, holding = HAND_EMPTY.lifted(ROBOT_VARIABLE), HOLDING.lifted(ROBOT_VARIABLE, hook)
+        holding = HOLDING.lifted(ROBOT_VARIABLE, hook)
         operators = (
-            oracle_operator(
-                "GraspHook",
-                (ROBOT_VARIABLE, hook),
-                (grasp, (ROBOT_VARIABLE, hook)),
-                needs=[empty],
-                adds=[holding],
-                deletes=[empty],
-            ),
+            pick_operator(grasp, hook, holding=HOLDING),
             oracle_operator(
                 "MoveButton",
                 (ROBOT_VARIABLE, hook, button, target),

@@ -189,7 +189,8 @@ def _omission_notes(run: RecordedRun, films: FilmSelection) -> Iterator[str]:
     if len(films.tasks) < len(run.plans):
         yield (
             f"Only {len(films.tasks)} of {len(run.records)} tasks have films: failed and solved ones, "
-            f"evenly spread. `needful report {run.name}` draws more films."
+            "evenly spread. `needful report RUN` draws more films; for your own environment, add "
+            "`--environment MODULE:CLASS`."
         )
     if films.stride > 1:
         yield f"Only one in {films.stride} states of each plan is drawn."

@@ -32,6 +32,11 @@ TRY_OPACITY = 0.45
 MAX_FURNITURE_HEIGHT, FILL_FRACTION = 1.8, 0.97
 ELEVATION = -55.0
 FIELD_OF_VIEW = 45.0  # MuJoCo's default vertical field of view, in degrees
+# The viewing direction of an overview, the upward direction in its picture, and half the height that rooms
+# may fill at a distance of one metre.
+AHEAD = np.array([0.0, np.cos(np.radians(ELEVATION)), np.sin(np.radians(ELEVATION))])
+UP = np.array([0.0, -np.sin(np.radians(ELEVATION)), np.cos(np.radians(ELEVATION))])
+HALF_HEIGHT = FILL_FRACTION * np.tan(np.radians(FIELD_OF_VIEW) / 2)
 
 ARM_RADIUS, ARM_COLOUR = 0.025, (0.55, 0.58, 0.63, 1.0)
 MAX_GEOMS = 2000
@@ -60,7 +65,8 @@ class Camera:
 def overview_camera(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4 / 3) -> Camera:
     """Return a camera that shows the given rooms obliquely from above; without rooms, the whole house.
 
-    `aspect` is the ratio of the picture's width to its height.
+    `aspect` is the ratio of the picture's width to its height. Space beside the rooms shows the rest of the
+    house, as far as possible, and not the outside.
     """
     chosen = [room for room in scene.rooms if not rooms or room.name in rooms]
     if not chosen:
@@ -77,7 +83,10 @@ def overview_camera(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4
         for shift in np.linspace(-1.5, 1.5, 61).tolist()
     ]
     _, distance, y = min(cameras)
-    return Camera((x, y, 0.3), distance)
+    middle = (min(room.low[0] for room in scene.rooms) + max(room.high[0] for room in scene.rooms)) / 2
+    widths = aspect * HALF_HEIGHT * (distance + (corners - (x, y, 0.3)) @ AHEAD)
+    x = min(max(middle, (corners[:, 0] - widths).max()), (corners[:, 0] + widths).min())
+    return Camera((float(x), y, 0.3), distance)
 
 
 def _fit_camera(corners: np.ndarray, aspect: float) -> tuple[float, float]:
@@ -86,11 +95,8 @@ def _fit_camera(corners: np.ndarray, aspect: float) -> tuple[float, float]:
     The first number is the largest vertical distance of a corner from the middle of the picture. The second
     is the distance of the camera. `corners` are relative to the point that the camera looks at.
     """
-    down = np.radians(-ELEVATION)
-    ahead, up = np.array([0.0, np.cos(down), -np.sin(down)]), np.array([0.0, np.sin(down), np.cos(down)])
-    heights, depths = np.abs(corners @ up), corners @ ahead
-    half = FILL_FRACTION * np.tan(np.radians(FIELD_OF_VIEW) / 2)
-    distance = float((np.maximum(heights, np.abs(corners[:, 0]) / aspect) / half - depths).max())
+    heights, depths = np.abs(corners @ UP), corners @ AHEAD
+    distance = float((np.maximum(heights, np.abs(corners[:, 0]) / aspect) / HALF_HEIGHT - depths).max())
     return round(float((heights / (distance + depths)).max()), 6), distance
 
 
