@@ -134,6 +134,23 @@ def test_bits_of_many_demonstrations_are_estimated_from_some():
     assert found == pytest.approx(-3 * count * math.log2(3 / 5))
 
 
+def test_all_demonstrations_are_examined_if_the_estimate_is_doubtful():
+    """Only the sampled third of the demonstrations has evidence: the estimate is three times too high."""
+    start = frozenset({ON(A, B), ON(C, D)})
+    goal = frozenset({CLEAN(A)})
+    informative = Demonstration((A, B, C, D), goal, (start, start | goal), (PUSH(A),))
+    everywhere = frozenset({ON(A, B), ON(B, A)})
+    uninformative = Demonstration((A, B), goal, (everywhere, everywhere | goal), (PUSH(A),))
+    demos = [informative, uninformative, uninformative] * module.EXAMINED_DEMONSTRATIONS
+    evidence = -module.EXAMINED_DEMONSTRATIONS * math.log2(3 / 5)
+    found = Opportunities(fitted(PUSHING), encode_demonstrations(demos))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "DOUBTFUL_BITS", (0.0, 0.0))
+        assert found.bits(ON_SOMETHING) == pytest.approx(3 * evidence)
+        patch.setattr(module, "DOUBTFUL_BITS", (0.0, 3 * evidence + 1))
+        assert found.bits(ON_SOMETHING) == pytest.approx(evidence)
+
+
 @settings(deadline=None)
 @given(size=st.integers(0, 50), count=st.integers(1, 20))
 def test_items_are_chosen_evenly(size, count):

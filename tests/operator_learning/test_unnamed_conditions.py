@@ -12,7 +12,7 @@ from needful.core.objects import Variable
 from needful.core.operators import Operator
 from needful.operator_learning.candidates import canonical_candidate
 from needful.operator_learning.encoding import encode_demonstrations
-from needful.operator_learning.opportunities import ANYTHING, holds
+from needful.operator_learning.opportunities import ANYTHING, TYPE_PREFIX, holds
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_conditions import (
     Consumption,
@@ -30,6 +30,7 @@ NONE = frozenset()
 PUSHING = Operator("Push", (X,), NONE, frozenset({CLEAN.lifted(X)}), NONE, NONE, PUSH, (X,))
 A, B, C, D = (BLOCK(name) for name in "abcd")
 ARITY = 1
+IS_BLOCK = (f"{TYPE_PREFIX}block", (1,))
 
 
 def fitted(*demos: Demonstration) -> FittedOperator:
@@ -54,13 +55,17 @@ def pushes(draw: st.DrawFn) -> Demonstration:
 
 
 def signature(state, named, unnamed):
-    """Return the lifted atoms about one unnamed object: 0 is the named object, 1 the unnamed one."""
+    """Return the lifted atoms about one unnamed object: 0 is the named object, 1 the unnamed one.
+
+    If an atom has both objects, the type of the unnamed one is included. Things have no parent.
+    """
     index = {named: 0, unnamed: ARITY}
-    return frozenset(
-        (atom.predicate.name, tuple(index.get(obj, ANYTHING) for obj in atom.objects))
-        for atom in state
-        if unnamed in atom.objects
-    )
+    about = [atom for atom in state if unnamed in atom.objects]
+    atoms = {
+        (atom.predicate.name, tuple(index.get(obj, ANYTHING) for obj in atom.objects)) for atom in about
+    }
+    linked = any(named in atom.objects for atom in about) and unnamed.type != THING
+    return frozenset(atoms | ({(f"{TYPE_PREFIX}{unnamed.type.name}", (ARITY,))} if linked else set()))
 
 
 @settings(max_examples=100, deadline=None)
@@ -73,7 +78,8 @@ def test_shared_signatures_are_the_maximal_sets_of_atoms_about_one_object(demos)
             (named,) = transition.action.objects
             others = [obj for obj in demo.objects if obj != named]
             choices.append([signature(transition.before, named, other) for other in others])
-    sets = {frozenset.intersection(*chosen) for chosen in itertools.product(*choices)} - {NONE}
+    sets = {frozenset.intersection(*chosen) for chosen in itertools.product(*choices)}
+    sets = {one for one in sets if any(name[0] != TYPE_PREFIX for name, _ in one)}
     maximal = {one for one in sets if not any(one < other for other in sets)}
     assert set(shared_signatures(one.data)) == maximal
     for atoms in shared_signatures(one.data):
@@ -94,7 +100,7 @@ def test_signatures_by_hand():
     (datum,) = one.data
     number = datum[0].table.object_number
     assert signatures_before(datum) == {
-        number[B]: {("On", (1, 0)), ("Clean", (1,))},
+        number[B]: {("On", (1, 0)), ("Clean", (1,)), IS_BLOCK},
         number[C]: {("On", (1, ANYTHING))},
         number[D]: {("On", (ANYTHING, 1))},
     }
@@ -113,7 +119,7 @@ def test_consumption_by_hand():
     )
     first, second = (transition.table.object_number for transition, _ in one.data)
     assert consumed_objects(one) == [
-        Consumption(frozenset({("On", (1, 0)), ("Clean", (1,))}), (first[C], second[A]), False)
+        Consumption(frozenset({("On", (1, 0)), ("Clean", (1,)), IS_BLOCK}), (first[C], second[A]), False)
     ]
 
 
@@ -122,7 +128,7 @@ def test_consumption_that_is_replaced():
     one = fitted(push(A, {ON(A, B)}, {ON(A, C)}), push(A, {ON(A, C)}, {ON(A, D)}))
     first, second = (transition.table.object_number for transition, _ in one.data)
     (found,) = consumed_objects(one)
-    assert found == Consumption(frozenset({("On", (0, 1))}), (first[B], second[C]), True)
+    assert found == Consumption(frozenset({("On", (0, 1)), IS_BLOCK}), (first[B], second[C]), True)
     gone = fitted(push(A, {ON(A, B)}, {ON(A, C)}), push(A, {ON(A, C)}, {}))
     assert [found.replaced for found in consumed_objects(gone)] == [False]
 

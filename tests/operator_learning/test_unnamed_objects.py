@@ -11,12 +11,24 @@ from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Type
+from needful.core.operators import Operator
+from needful.operator_learning.candidates import canonical_candidate
 from needful.operator_learning.hill_climbing import Climb, alternate, reduce_truthfully
 from needful.operator_learning.induction import partly_bound
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.opportunities import Opportunities
-from needful.operator_learning.unnamed_objects import ENOUGH_BITS, named_objects_only, purposeless_steps
+from needful.operator_learning.partition import FittedOperator
+from needful.operator_learning.unnamed_conditions import Condition
+from needful.operator_learning.unnamed_objects import (
+    ENOUGH_BITS,
+    _linked,
+    _Proposal,
+    named_objects_only,
+    purposeless_steps,
+)
+
+NONE = frozenset()
 
 
 def written(learned) -> str:
@@ -110,6 +122,27 @@ def test_a_condition_needs_evidence_from_places_that_were_not_visited(demonstrat
     assert len(operator.parameters) == 1 + len(needs)
 
 
+def visits(seed: int, count: int, bare: int) -> Demonstration:
+    """Visit `count` shaded places one after the other; there are `bare` places without a tree."""
+    rng = random.Random(seed)
+    places = [PLACE(f"place{i}") for i in range(count + bare)]
+    rng.shuffle(places)
+    trees = [TREE("elm"), TREE("oak")]
+    states = [frozenset(SHADED(place, rng.choice(trees)) for place in places[:count])]
+    for place in places[:count]:
+        states.append(states[-1] | {SEEN(place)})
+    goal = frozenset(map(SEEN, places[:count]))
+    return Demonstration((*places, *trees), goal, tuple(states), tuple(map(VISIT, places[:count])))
+
+
+def test_the_evidence_may_be_in_the_longest_demonstrations_only():
+    """In the shorter half of the demonstrations, there is no other place to visit."""
+    short = [visits(seed, count=1, bare=0) for seed in range(10)]
+    long = [visits(seed, count=2, bare=3) for seed in range(10, 20)]
+    (operator,) = learn_operators(short + long).operators
+    assert {str(atom) for atom in operator.preconditions} == {"Shaded(?x0, ?x1)"}
+
+
 SHELF, TABLE, ITEM = Type("shelf"), Type("table"), Type("item")
 HOLDING = Predicate("Holding", (ITEM,))
 AT_SHELF, AT_TABLE = Predicate("AtShelf", (SHELF,)), Predicate("AtTable", (TABLE,))
@@ -153,6 +186,53 @@ def test_a_habit_that_is_not_linked_to_the_action_is_not_required():
     assert bits > ENOUGH_BITS, "the habit is informative"
     (learned,) = (one for one in learn_operators(demos).operators if one.controller == GO_TABLE)
     assert (len(learned.parameters), learned.preconditions) == (1, frozenset())
+
+
+SITE = Type("site")
+SHOP, DEPOT = Type("shop", parent=SITE), Type("depot", parent=SITE)
+VAN = Type("van")
+PARKED_AT = Predicate("ParkedAt", (VAN, SITE))
+STORED = Predicate("Stored", (VAN,))
+GO, STORE = Controller("Go", (VAN, SITE)), Controller("Store", (VAN,))
+
+
+def store(seed: int) -> Demonstration:
+    """Go from a shop to the depot, and store the goods there."""
+    rng = random.Random(seed)
+    van, depot, *shops = VAN("van"), DEPOT("depot"), *(SHOP(f"shop{i}") for i in range(3))
+    start = frozenset({PARKED_AT(van, rng.choice(shops))})
+    there = frozenset({PARKED_AT(van, depot)})
+    goal = frozenset({STORED(van)})
+    actions = (GO(van, depot), STORE(van))
+    return Demonstration((van, depot, *shops), goal, (start, there, there | goal), actions)
+
+
+def test_the_type_of_an_unnamed_object_can_be_the_condition():
+    """A van is always parked somewhere; it can be unloaded only at a depot."""
+    learned = learn_operators([store(seed) for seed in range(20)])
+    (storing,) = (one for one in learned.operators if one.controller == STORE)
+    assert {str(atom) for atom in storing.preconditions} == {"ParkedAt(?x0, ?x1)"}
+    assert storing.parameters[1].type == DEPOT
+
+
+CELL = Type("cell")
+TAKING = Operator("Take", (), NONE, NONE, NONE, NONE, Controller("TakeBomb", ()), ())
+
+
+@pytest.mark.parametrize(
+    ("atoms", "linked"),
+    [
+        pytest.param({("Here", (0,)), ("BombIn", (0,))}, True, id="the bomb is where the robot is"),
+        pytest.param({("Here", (0,))}, False, id="the robot is somewhere"),
+        pytest.param({("Here", (0,)), ("BombIn", (1,))}, False, id="two cells that are not related"),
+        pytest.param({("Here", (0,)), ("Beside", (0, 1))}, True, id="two cells beside each other"),
+    ],
+)
+def test_a_condition_of_an_action_without_arguments_relates_its_objects(atoms, linked):
+    cells = (CELL,) * len({index for _, indices in atoms for index in indices})
+    taking = FittedOperator(canonical_candidate(TAKING, {}), (), TAKING)
+    proposal = _Proposal(taking, (Condition(frozenset(atoms), cells, (), ()),), ENOUGH_BITS)
+    assert _linked(proposal) == linked
 
 
 PERSON, APPLE = Type("person"), Type("apple")

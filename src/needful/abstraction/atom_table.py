@@ -41,7 +41,7 @@ class AtomTable:
         self._predicate_masks: dict[str, int] = {}
         self._argument_masks: dict[tuple[str, int, int], int] = {}
         # For each type, the mask of its objects; those of subtypes are included.
-        self._type_masks: dict[Type, int] = {}
+        self._type_masks: dict[str, int] = {}
         self.with_repeated_argument = 0
         self._type_argument_masks: dict[tuple[str, int, Type], int] = {}
         self._object_masks: dict[int, int] = {}
@@ -213,11 +213,15 @@ class AtomTable:
 
         In this mask of objects, bit i stands for the object with number i.
         """
+        return self.of_type_named(kind.name)
+
+    def of_type_named(self, name: str) -> int:
+        """Return the mask of the objects of the type with the given name (subtypes included)."""
         if not self._type_masks:
             for number, obj in enumerate(self.objects):
                 for one in obj.type.ancestry():
-                    self._type_masks[one] = self._type_masks.get(one, 0) | 1 << number
-        return self._type_masks.get(kind, 0)
+                    self._type_masks[one.name] = self._type_masks.get(one.name, 0) | 1 << number
+        return self._type_masks.get(name, 0)
 
     def domains(self, operator: str, parameters: Iterable[Variable]) -> list[int]:
         """Return, for each parameter of an operator, the mask of the objects of its type.

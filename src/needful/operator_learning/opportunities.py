@@ -27,13 +27,15 @@ from needful.operator_learning.partition import FittedOperator
 
 # In the key of an atom, this index stands for any object.
 ANYTHING = -1
+# An atom key whose name begins with this character stands for a type: it holds for objects of the type.
+TYPE_PREFIX = ":"
 # The maximum numbers of examined demonstrations, states per demonstration, and groundings per state.
 EXAMINED_DEMONSTRATIONS = 16
 EXAMINED_STATES = 20
 EXAMINED_GROUNDINGS = 10
-# A condition that holds at every opportunity of this number of demonstrations is not tested on the others:
-# it excludes nothing, so there is no evidence for it.
-SCREENING_DEMONSTRATIONS = 4
+# If the evidence of the examined demonstrations, in bits, is within these bounds, all demonstrations are
+# examined: the sample is too small to decide whether there is enough evidence for a condition.
+DOUBTFUL_BITS = (2.0, 24.0)
 
 T = TypeVar("T")
 # For the parameters, preconditions, negative preconditions and add effects of an operator: its
@@ -73,6 +75,8 @@ class Opportunities:
         self.arity = len(operator.parameters)
         self._operator = operator
         self._demonstrations = demonstrations
+        self._examined = evenly(demonstrations, EXAMINED_DEMONSTRATIONS)
+        self._scale = len(demonstrations) / max(1, len(self._examined))
         key = (
             operator.parameters,
             operator.preconditions,
@@ -84,20 +88,31 @@ class Opportunities:
     def bits(self, *conditions: frozenset[AtomKey], stronger: frozenset[AtomKey] | None = None) -> float:
         """Return the evidence, in bits, that at least one of the conditions must hold.
 
-        The result is the mean evidence of the examined demonstrations, multiplied by the number of all
-        demonstrations. `stronger` is a condition with all atoms of the first condition and further atoms.
-        Where it holds, the first condition holds too and is not tested. This saves time, but does not
-        affect the result.
+        The result is the mean evidence of some demonstrations, multiplied by the number of all
+        demonstrations. If the result is doubtful, all demonstrations are examined. `stronger` is a
+        condition with all atoms of the first condition and further atoms. Where it holds, the first
+        condition holds too and is not tested. This saves time, but does not affect the result.
         """
+        estimate = self._bits(conditions, self._examined, stronger) * self._scale
+        low, high = DOUBTFUL_BITS
+        if self._scale == 1.0 or not low <= estimate <= high:
+            return estimate
+        return self._bits(conditions, self._demonstrations, stronger)
+
+    def _bits(
+        self,
+        conditions: Sequence[frozenset[AtomKey]],
+        demonstrations: Sequence[EncodedDemonstration],
+        stronger: frozenset[AtomKey] | None,
+    ) -> float:
         total = 0.0
-        examined = evenly(self._demonstrations, EXAMINED_DEMONSTRATIONS)
-        for demonstration in examined:
+        for demonstration in demonstrations:
             count = len(self._of(demonstration))
             lacking = self._without(conditions[0], demonstration, stronger)
             for atoms in conditions[1:]:
                 lacking = [datum for datum in lacking if not holds(atoms, self.arity, datum)]
             total += evidence_bits(count - len(lacking), count)
-        return total * len(self._demonstrations) / len(examined)
+        return total
 
     def bits_against(self, atom: AtomKey) -> float:
         """Return the evidence, in bits, that an atom over the operator's parameters must not hold."""
@@ -114,11 +129,8 @@ class Opportunities:
         return total
 
     def always_hold(self, atoms: frozenset[AtomKey]) -> bool:
-        """Return whether a condition holds at every opportunity; only a few demonstrations are tested."""
-        return not any(
-            self._without(atoms, demonstration)
-            for demonstration in self._demonstrations[:SCREENING_DEMONSTRATIONS]
-        )
+        """Return whether a condition holds at every opportunity of the examined demonstrations."""
+        return not any(self._without(atoms, demonstration) for demonstration in reversed(self._examined))
 
     def _without(
         self,
@@ -245,6 +257,8 @@ def satisfying_objects(key: AtomKey, transition: EncodedTransition, bound: tuple
     """
     name, indices = key
     table, last = transition.table, len(bound)
+    if name[0] == TYPE_PREFIX:
+        return table.of_type_named(name[1:])
     mask = transition.before & table.with_predicate(name)
     positions: list[int] = []
     for position, index in enumerate(indices):

@@ -17,14 +17,19 @@ from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.objects import Type
 from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.induction import Datum
-from needful.operator_learning.opportunities import ANYTHING, atoms_before, satisfying_objects
+from needful.operator_learning.opportunities import (
+    ANYTHING,
+    TYPE_PREFIX,
+    atoms_before,
+    satisfying_objects,
+)
 from needful.operator_learning.partition import FittedOperator
 
 # The maximum number of signatures that are kept while they are intersected over an operator's transitions.
 MAX_CONDITIONS = 8
 
-# The signature of an unnamed object: the lifted atoms about the object that hold before a transition. Also
-# used for other sets of such atoms.
+# The signature of an unnamed object: the lifted atoms about the object that hold before a transition, and
+# its types (see `TYPE_PREFIX`). Also used for other sets of such atoms.
 Signature = frozenset[AtomKey]
 # The atoms about a first unnamed object (None if there is only one), and the atoms about the last one.
 SharedCondition: TypeAlias = tuple[Signature | None, Signature]
@@ -226,13 +231,13 @@ def _same_pattern(first: Sequence[int], second: Sequence[int]) -> bool:
 def _maximal(sets: Iterable[Signature]) -> list[Signature]:
     found: list[Signature] = []
     for one in sorted(set(sets), key=lambda one: (-len(one), sorted(one))):
-        if one and not any(one <= other for other in found):
+        if not all(map(_is_type, one)) and not any(one <= other for other in found):
             found.append(one)
     return found[:MAX_CONDITIONS]
 
 
 def signatures_before(datum: Datum) -> dict[int, Signature]:
-    """Return, for each unnamed object, the lifted atoms about it that held before a transition."""
+    """Return the signature of each unnamed object about which some atom held before a transition."""
     transition, objects = datum
     found: dict[int, list[AtomKey]] = {}
     for number, key in _atoms_about_unnamed(transition, objects, transition.before):
@@ -240,14 +245,34 @@ def signatures_before(datum: Datum) -> dict[int, Signature]:
             found[number].append(key)
         else:
             found[number] = [key]
-    return {number: frozenset(keys) for number, keys in found.items()}
+    return {number: _with_types(keys, number, datum) for number, keys in found.items()}
 
 
 def _signature_of(number: int, datum: Datum) -> Signature:
-    """Return the lifted atoms about one unnamed object that held before a transition."""
+    """Return the signature of one unnamed object before a transition."""
     transition, objects = datum
     atoms = transition.before & transition.table.with_object(number)
-    return frozenset(key for one, key in _atoms_about_unnamed(transition, objects, atoms) if one == number)
+    keys = [key for one, key in _atoms_about_unnamed(transition, objects, atoms) if one == number]
+    return _with_types(keys, number, datum)
+
+
+def _with_types(keys: Sequence[AtomKey], number: int, datum: Datum) -> Signature:
+    """Return the atoms about an unnamed object and, if one of them has a named object, its types.
+
+    Types without a parent are left out, because predicates imply them: an argument of a predicate has one
+    declared type.
+    """
+    transition, objects = datum
+    arity = len(objects)
+    if not any(0 <= index < arity for _, indices in keys for index in indices):
+        return frozenset(keys)
+    kind = transition.table.objects[number].type
+    types = [(TYPE_PREFIX + one.name, (arity,)) for one in kind.ancestry() if one.parent is not None]
+    return frozenset((*keys, *types))
+
+
+def _is_type(key: AtomKey) -> bool:
+    return key[0][0] == TYPE_PREFIX
 
 
 def _atoms_about_unnamed(
@@ -360,7 +385,8 @@ def _typed(
     fitting = frozenset(
         (name, indices)
         for name, indices in atoms
-        if all(
+        if name in predicates
+        and all(
             all_types[index].is_subtype_of(kind)
             for index, kind in zip(indices, predicates[name].types, strict=True)
         )

@@ -31,7 +31,7 @@ from needful.operator_learning.hill_climbing import Climb, Resume
 from needful.operator_learning.induction import Datum, LiftedAtomMap, lifted_atoms
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.objective import Hypothesis
-from needful.operator_learning.opportunities import ANYTHING, SCREENING_DEMONSTRATIONS, Opportunities, holds
+from needful.operator_learning.opportunities import ANYTHING, Opportunities, holds
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_conditions import (
     Condition,
@@ -45,6 +45,8 @@ from needful.operator_learning.unnamed_conditions import (
 # evidence for considering a condition.
 ENOUGH_BITS = 8.0
 MIN_BITS = 2.0
+# The number of demonstrations whose transitions are first searched for shared conditions.
+SCREENING_DEMONSTRATIONS = 4
 # A condition on a further unnamed object needs this much more evidence than the condition without it.
 BITS_PER_OBJECT = 4.0
 
@@ -154,10 +156,15 @@ def _linked(proposal: _Proposal) -> bool:
     The connection may be indirect: through atoms that mention other objects of the condition. A condition
     without a connection may be a mere habit of the demonstrator, who for example walks to the table only
     while holding something.
+
+    If the operator has no parameters, at least two atoms must connect the objects with each other. For
+    example, `pick_up_bomb()` requires that the robot is at a place, and that the bomb is at the same place.
     """
     arity = len(proposal.fitted.operator.parameters)
     for condition in proposal.conditions:
-        linked = set(range(arity))
+        if not arity and len(condition.atoms) == 1:
+            return False
+        linked = set(range(arity)) or {0}
         atoms = {frozenset(indices) for _, indices in condition.atoms}
         while reached := {index for one in atoms if one & linked for index in one} - linked:
             linked |= reached

@@ -181,7 +181,8 @@ class _Series:
         counts = np.zeros((len(rows) + 1, len(numbers)), dtype=np.intp)
         found = np.zeros((len(rows) + 1, self.forms.shape[1], len(numbers)), dtype=bool)
         states = self.demonstration.abstract_states
-        for step, (changed, state) in enumerate(zip((states[0], *self.changes[:-1]), states, strict=False)):
+        before = zip((states[0], *self.changes), states[:-1], strict=False)
+        for step, (changed, state) in enumerate(before):
             for atom in changed:
                 change = 1 if atom in state else -1
                 for position, obj in enumerate(atom.objects):
