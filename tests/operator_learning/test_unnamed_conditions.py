@@ -55,17 +55,22 @@ def pushes(draw: st.DrawFn) -> Demonstration:
 
 
 def signature(state, named, unnamed):
-    """Return the lifted atoms about one unnamed object: 0 is the named object, 1 the unnamed one.
-
-    If an atom has both objects, the type of the unnamed one is included. Things have no parent.
-    """
+    """Return the atoms about one unnamed object, and its type: 0 is the named object, 1 the unnamed one."""
     index = {named: 0, unnamed: ARITY}
-    about = [atom for atom in state if unnamed in atom.objects]
     atoms = {
-        (atom.predicate.name, tuple(index.get(obj, ANYTHING) for obj in atom.objects)) for atom in about
+        (atom.predicate.name, tuple(index.get(obj, ANYTHING) for obj in atom.objects))
+        for atom in state
+        if unnamed in atom.objects
     }
-    linked = any(named in atom.objects for atom in about) and unnamed.type != THING
-    return frozenset(atoms | ({(f"{TYPE_PREFIX}{unnamed.type.name}", (ARITY,))} if linked else set()))
+    return frozenset(
+        atoms if unnamed.type == THING else {*atoms, (TYPE_PREFIX + unnamed.type.name, (ARITY,))}
+    )
+
+
+def without_unlinked_types(atoms):
+    """Leave out the type of an unnamed object that no atom relates to the named one."""
+    linked = any(0 in indices for _, indices in atoms)
+    return frozenset(one for one in atoms if linked or one[0][0] != TYPE_PREFIX)
 
 
 @settings(max_examples=100, deadline=None)
@@ -78,8 +83,8 @@ def test_shared_signatures_are_the_maximal_sets_of_atoms_about_one_object(demos)
             (named,) = transition.action.objects
             others = [obj for obj in demo.objects if obj != named]
             choices.append([signature(transition.before, named, other) for other in others])
-    sets = {frozenset.intersection(*chosen) for chosen in itertools.product(*choices)}
-    sets = {one for one in sets if any(name[0] != TYPE_PREFIX for name, _ in one)}
+    products = itertools.product(*choices)
+    sets = {without_unlinked_types(frozenset.intersection(*chosen)) for chosen in products} - {NONE}
     maximal = {one for one in sets if not any(one < other for other in sets)}
     assert set(shared_signatures(one.data)) == maximal
     for atoms in shared_signatures(one.data):

@@ -230,7 +230,7 @@ def _same_pattern(first: Sequence[int], second: Sequence[int]) -> bool:
 
 def _maximal(sets: Iterable[Signature]) -> list[Signature]:
     found: list[Signature] = []
-    for one in sorted(set(sets), key=lambda one: (-len(one), sorted(one))):
+    for one in sorted(set(map(_without_unlinked_types, sets)), key=lambda one: (-len(one), sorted(one))):
         if not all(map(_is_type, one)) and not any(one <= other for other in found):
             found.append(one)
     return found[:MAX_CONDITIONS]
@@ -269,6 +269,16 @@ def _with_types(keys: Sequence[AtomKey], number: int, datum: Datum) -> Signature
     kind = transition.table.objects[number].type
     types = [(TYPE_PREFIX + one.name, (arity,)) for one in kind.ancestry() if one.parent is not None]
     return frozenset((*keys, *types))
+
+
+def _without_unlinked_types(atoms: Signature) -> Signature:
+    """Return the atoms; if none of them has a named object, leave out the types."""
+    types = frozenset(filter(_is_type, atoms))
+    if not types:
+        return atoms
+    (unnamed,) = {index for _, indices in types for index in indices}
+    linked = any(0 <= index < unnamed for _, indices in atoms for index in indices)
+    return atoms if linked else atoms - types
 
 
 def _is_type(key: AtomKey) -> bool:
