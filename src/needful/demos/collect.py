@@ -3,9 +3,9 @@
 The oracle demonstrator plans with the hand-written operators and samplers of a domain. The scripted
 demonstrator executes the domain's scripted policy.
 
-Demonstrations execute a controller only where it helps to reach the goal. Replays also execute it in other
-states. A replay is a record of one random action, executed in a state of a demonstration: a `Demonstration`
-with one action and an empty goal.
+A demonstration executes a controller only in states in which the controller helps to reach the goal.
+Replays show what the controller does in other states. A replay is the record of one random action, executed
+in a state of a demonstration. It is a `Demonstration` with one action and an empty goal.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from needful.errors import DemonstrationError, InvalidInputError, NotProvidedErr
 from needful.planning.bilevel import PlanningConfig, plan
 from needful.seeding import rng_for, seed_for
 
-# Per requested replay, try at most this number of random actions; some actions cannot be executed.
+# To collect n replays, at most n times this number of random actions are tried: some cannot be executed.
 MAX_DRAWS_PER_REPLAY = 20
 
 
@@ -129,7 +129,7 @@ class ScriptedDemonstrator:
         """Execute the scripted policy until the goal holds, the policy ends or the horizon is exceeded.
 
         Raises `NotProvidedError` if there is no scripted policy, and `InvalidInputError` if the policy
-        returns an action that is no action of the environment or is outside of its bounds.
+        returns an action that the environment does not have or whose parameters are out of bounds.
         """
         state, steps = task.initial_state, 0
         horizon = self.environment.horizon if self.horizon is None else self.horizon
@@ -187,8 +187,8 @@ class ScriptedDemonstrator:
 def _next_action(script: Iterator[GroundController], state: State | None) -> GroundController | None:
     """Return the next action of a script, or None at its end.
 
-    If the script is a generator, `state` is sent to it as the result of its last `yield`; the first call
-    must pass None. Other iterators do not receive states.
+    If the script is a generator, its last `yield` returns `state`; in the first call, `state` must be
+    None. Other iterators do not receive states.
     """
     try:
         return script.send(state) if isinstance(script, Generator) else next(script)
@@ -211,7 +211,7 @@ def _missed(
 
 
 def make_demonstrator(environment: Environment, config: PlanningConfig | None = None) -> Demonstrator:
-    """Return the demonstrator of an environment: its oracle model, or else its scripted policy.
+    """Return a demonstrator that uses the oracle model or, if there is none, the scripted policy.
 
     `config` holds the settings of planning with the oracle model. Of these settings, the scripted policy
     uses only the horizon. The first demonstration raises `NotProvidedError` if the environment has neither

@@ -84,7 +84,7 @@ def segment_by_start(starting_controller: ControllerOf) -> Segmenter:
     """Return a segmenter for episodes in which only the start of each controller is labelled.
 
     `starting_controller` returns the controller that starts with an action, or None if the controller of
-    the step before continues. A controller may directly follow itself.
+    the previous step continues. Two successive segments may have the same controller.
     """
 
     def segment(states: Sequence[State], actions: Sequence[Any]) -> Iterator[Segment]:
@@ -108,7 +108,7 @@ def segment_by_start(starting_controller: ControllerOf) -> Segmenter:
 
 @dataclass(frozen=True, slots=True)
 class AtomChange:
-    """A part of an episode after which the atoms are different.
+    """A part of an episode that ends when atoms change, or at the end of the episode.
 
     Attributes:
         before, after: the states before and after this part.
@@ -130,11 +130,11 @@ class AtomChange:
 def segment_by_atoms(
     predicates: Iterable[Predicate], controller_of: Callable[[AtomChange], GroundController | None]
 ) -> Segmenter:
-    """Return a segmenter for episodes without labels, which cuts after each action that changes atoms.
+    """Return a segmenter for episodes without labels; a segment ends when an action changes atoms.
 
-    `controller_of` returns the controller that causes a change, or None if the controller has not finished
-    yet; then the change is joined with the next one. Steps after the last change belong to the last
-    segment.
+    `controller_of` returns the controller that causes a change. If it returns None, the controller has not
+    finished yet, and the segment continues to the next change. Steps after the last change belong to the
+    last segment.
     """
     predicates = tuple(predicates)
 

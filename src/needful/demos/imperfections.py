@@ -65,8 +65,8 @@ def make_imperfect(
 ) -> tuple[Demonstration, ...]:
     """Add all imperfections at the given rates.
 
-    Detours come first, then repeated steps, then failed steps, then flipped atoms. Thus detours are
-    repeated and fail as other steps do, and the retry directly follows its failed attempt.
+    Detours are inserted first, then repeated steps, then failed steps. Atoms are flipped last. Detours can
+    therefore be repeated and can fail, like other steps. Each failed attempt directly precedes its step.
     """
     demonstrations = insert_detours(demonstrations, environment, rates.detours, seed)
     demonstrations = insert_repeated_steps(demonstrations, environment, rates.repeated, seed)
@@ -77,7 +77,7 @@ def make_imperfect(
 def insert_repeated_steps(
     demonstrations: Demonstrations, environment: Environment, probability: float, seed: int
 ) -> tuple[Demonstration, ...]:
-    """Repeat each step, with the given probability, with the same objects and parameters.
+    """Repeat each step with the given probability; its objects and parameters stay the same.
 
     A step is not repeated if the later steps would then miss the goal. The second execution may fail or
     change nothing.
@@ -96,9 +96,9 @@ def insert_failed_steps(
     """Insert a failed attempt before each step, with the given probability.
 
     The attempt executes the controller of the step on the same objects, with parameters drawn uniformly
-    within its bounds. It is a failure if no atom changes, because the simulator reports a failure or the
-    parameters have no relevant effect. Successful attempts are drawn again, at most `MAX_DRAWS` times.
-    Steps of controllers without parameters cannot fail.
+    within its bounds. The attempt counts as failed if no atom changes: either the simulator reports a
+    failure, or the parameters have no relevant effect. If an atom changes, parameters are drawn again, at
+    most `MAX_DRAWS` times. Steps of controllers without parameters get no failed attempts.
     """
     predicates = environment.vocabulary.predicates
 
@@ -143,8 +143,9 @@ def insert_detours(
 def flip_atoms(demonstrations: Demonstrations, probability: float, seed: int) -> tuple[Demonstration, ...]:
     """Flip each atom in each abstract state with the given probability.
 
-    Only atoms that hold in some state of the demonstration are flipped. The goal still holds in the last
-    state. Continuous states do not change, so add other imperfections before this one.
+    Only atoms that hold in at least one state of the demonstration are flipped. In the last state, goal
+    atoms are never made false. Continuous states do not change. Flip atoms after adding other
+    imperfections, because these compute the abstract states from the continuous states.
     """
     _check_probability("probability", probability)
     if not probability:
@@ -183,8 +184,8 @@ class _Trajectory:
     states: tuple[State, ...]
 
 
-# A function that yields steps to insert at an index of a trajectory, that is, to execute in the state with
-# this index. The first of them after which the goal can still be reached is inserted.
+# A function that yields candidates for a step to insert at an index of a trajectory. They are executed in
+# the state with this index. The first candidate after which the later steps reach the goal is inserted.
 _Propose: TypeAlias = Callable[[_Trajectory, int, np.random.Generator], Iterator[_Step]]
 
 

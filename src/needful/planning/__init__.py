@@ -1,7 +1,7 @@
 """Plan: ground operators, search for abstract plans and refine them.
 
-The planners, searches and interfaces for your own planner are listed in `__init__.pyi` and can be
-imported from this package. Each is loaded on first use.
+This package exports planners, searches, and interfaces with which you can write your own planner. They are
+listed in `__init__.pyi`. Each is loaded on first use.
 """
 
 from __future__ import annotations

@@ -34,10 +34,10 @@ class DeferringStream:
 
 
 class TrimmedPlans(DeferringStream):
-    """The plans of a stream without superfluous steps (trimmed). No plan is returned twice.
+    """The plans of another stream, trimmed: without superfluous steps. No plan is returned twice.
 
     If a trimmed plan was returned before, the original plan is returned instead. After the last plan of the
-    stream, the original plans that have not been returned yet are returned.
+    other stream, all original plans that have not been returned yet follow.
     """
 
     def __init__(self, plans: PlanStream, problem: GroundProblem, budget: Budget) -> None:

@@ -1,9 +1,9 @@
-"""Closed-loop execution: plan, execute one controller, observe, and decide how to go on.
+"""Closed-loop execution: plan, execute one controller, observe, and decide how to continue.
 
 After each controller, the agent compares the observed state with the necessary atoms of its plan. The
 necessary atoms α_i of step i must hold before step i, so that this and the later steps reach the goal. If
-the necessary atoms of a later or an earlier step than the expected one hold, the agent continues from that
-step. It plans from scratch only if this fails.
+they hold for a later or an earlier step than the expected one, the agent continues from that step. It plans
+from scratch only if it cannot continue from any step.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from needful.planning.observation import Observer
 from needful.planning.refinement import Refinement, RefinementLimits, ResumableRefinement
 from needful.seeding import rng_for, seed_for
 
-# Limits of one attempt to sample the parameters of the current plan again. They leave time for planning
-# from scratch. The maximum number of tries is REPAIR_ROUNDS * `samples_per_step` * the number of steps.
+# A repair samples the parameters of the current plan again. It is limited, to leave time for planning from
+# scratch. The maximum number of tries is REPAIR_ROUNDS * `samples_per_step` * the number of steps.
 REPAIR_ROUNDS = 2
-# The maximum share of the remaining planning time that the attempt may take.
+# The maximum share of the remaining planning time that one repair may take.
 REPAIR_SHARE = 0.25
 # With noisy readings, the maximum share of the remaining planning time that planning from scratch may take.
 # The rest is left for planning from a better estimate.
 NOISY_SHARE = 0.5
-# If no plan is found, at most this many times `careful_readings` are added.
+# If no plan is found, more readings are taken: at most MAX_ADDED * `careful_readings`.
 MAX_ADDED = 10
-# If readings are exact, the agent gives up after this number of plans in a row that were not found: further
-# plans for the same state differ only in their samples.
+# If readings are exact and planning fails this many times in a row, the agent gives up: further attempts
+# start from the same state and differ only in their samples.
 MAX_FAILED_PLANS = 3
 
 
@@ -61,14 +61,14 @@ class AgentConfig(CheckedSettings):
             seconds; the time for acting and observing does not count. `horizon` limits the low-level
             actions in the world.
         max_controllers: the maximum number of controllers that the agent executes.
-        max_replans: how many times at most the agent plans from scratch after the first plan.
-        max_misses: how many times in a row at most the agent falls back to an earlier step of its plan.
-            After that it plans from scratch.
-        readings: how many readings make one observation, which is the median of each feature. If the first
-            two readings are equal, readings are exact, and no more are taken.
-        careful_readings: how many readings make an observation if fewer readings suggest that a step missed
-            its subgoal or that the goal holds. If no plan is found, the readings are doubled; at least this
-            many are added, and at most `MAX_ADDED` times as many.
+        max_replans: the maximum number of times that the agent plans from scratch after the first plan.
+        max_misses: the maximum number of times in a row that the agent falls back to an earlier step of its
+            plan. After that it plans from scratch.
+        readings: the number of readings per observation. The observation is the median of each feature. If
+            the first two readings are equal, readings are exact, and no more are taken.
+        careful_readings: the number of readings per observation if fewer readings suggest that a step
+            missed its subgoal or that the goal holds. If no plan is found, the number of readings is
+            doubled, but at least `careful_readings` and at most `MAX_ADDED` * `careful_readings` are added.
     """
 
     planning: PlanningConfig = field(default_factory=PlanningConfig)
@@ -114,9 +114,9 @@ class _CurrentPlan:
     necessary: tuple[AbstractState, ...]
 
     def violated(self, point: int, state: State) -> tuple[GroundAtom, ...]:
-        """Return the necessary atoms before step `point` that do not hold, in order.
+        """Return the necessary atoms of step `point` that do not hold in the state, sorted.
 
-        If they all hold, return the negative preconditions of this step that hold.
+        If they all hold, return the atoms that hold but that a negative precondition of the step forbids.
         """
         missing = [atom for atom in self.necessary[point] if not atom.holds(state)]
         if not missing and point < len(self.steps):
@@ -133,7 +133,7 @@ class _Episode:
         self.current: _CurrentPlan | None = None
         # Why `current` is None: in words, and as an outcome.
         self.reason, self.outcome = "There is no plan yet.", Outcome.NO_ABSTRACT_PLAN
-        self.position = 0  # the step of the plan to execute next, if all goes well
+        self.position = 0  # the index of the expected step: the next step of the plan
         self.misses = 0  # how many times in a row the agent fell back
         self.plan_count, self.refinements, self.low_level_actions = 0, 0, 0
         self.failed_plans = 0  # how many times in a row no plan was found
@@ -178,7 +178,7 @@ class _Episode:
         return state
 
     def _decide(self) -> Failure | None:
-        """Decide what to execute next, and set `current` and `position`; return a failure to give up."""
+        """Choose the plan and its step to execute next; return a failure if the agent gives up."""
         state = self.states[-1]
         if self.current is None:
             return self._plan(Decision.REPLAN if self.plan_count else Decision.PLAN, self.reason)
@@ -200,7 +200,10 @@ class _Episode:
         return self._plan(Decision.REPLAN, reason, missing)
 
     def _jump_ahead(self, state: State, missing: tuple[GroundAtom, ...]) -> bool:
-        """Jump to the latest step after the expected one from which the rest of the plan works."""
+        """Jump to the latest step from which the rest of the plan works; return False if there is none.
+
+        Only steps after the expected one are considered. The rest of the plan is checked in simulation.
+        """
         assert self.current is not None
         for point in reversed(range(self.position + 1, len(self.current.steps))):
             if not self.current.violated(point, state) and self._follow_rest(point, [state]):
@@ -213,7 +216,8 @@ class _Episode:
         """Continue with the expected step, whose necessary atoms hold in the observed state.
 
         The parameters of the plan were chosen for the predicted states. They are kept if they also reach
-        all subgoals from the observed state.
+        all subgoals from the observed state. Otherwise parameters are sampled again. Returns False if this
+        fails too.
         """
         assert self.current is not None
         if self._follow_rest(self.position, [state]):
@@ -224,9 +228,11 @@ class _Episode:
         return self._try_again(self.position, state, reason)
 
     def _fall_back(self, state: State, missing: tuple[GroundAtom, ...]) -> bool:
-        """Return to the latest step before the expected one whose necessary atoms hold.
+        """Return to the latest earlier step of the plan whose necessary atoms hold.
 
-        If the state equals the one that this step was planned for, first execute the same action again.
+        If this is the first miss and the state equals the one that the step was planned for, the same
+        action is executed again. Otherwise parameters are sampled again. Returns False if this fails, or if
+        there is no such step.
         """
         assert self.current is not None
         earlier = reversed(range(self.position))
@@ -247,7 +253,7 @@ class _Episode:
     ) -> bool:
         """Sample the parameters of step `point` again; if this is not enough, those of all later steps too.
 
-        Return whether the plan then works in simulation from this step on.
+        Returns whether the plan then works in simulation from this step on.
         """
         assert self.current is not None
         steps, subgoals = self.current.steps[point:], self.current.necessary[point:]
@@ -265,7 +271,9 @@ class _Episode:
     def _follow_rest(
         self, point: int, states: list[State], before: tuple[GroundController, ...] = ()
     ) -> bool:
-        """Follow the plan from step `point` on, if its actions reach all subgoals in simulation.
+        """Follow the plan from step `point` on if its actions reach all subgoals in simulation.
+
+        Returns whether they do.
 
         `before` has the actions of the steps directly before `point`, which will be executed first.
         `states` has the states before and after each of these actions.
@@ -331,7 +339,7 @@ class _Episode:
         self.reason, self.outcome = f"No plan was found: {failure.detail}", result.outcome
         count, careful = self.observer.count, self.config.careful_readings
         self.states[-1] = self.observer.estimate(count + min(max(count, careful), MAX_ADDED * careful))
-        if self.states[-1] == state:  # planning again would have the same result, or hardly another one
+        if self.states[-1] == state:  # planning again would most likely fail again
             if result.outcome is Outcome.NO_ABSTRACT_PLAN:
                 return failure
             if self.failed_plans >= MAX_FAILED_PLANS:

@@ -34,7 +34,7 @@ from needful.planning.refinement import Refinement, RefinementLimits, ResumableR
 from needful.seeding import rng_for, seed_for
 
 # In the first round of refinement, an abstract plan gets this many times `samples_per_step` tries for each
-# of its steps. Each further round allows twice as many. After the last round, the task counts as failed.
+# of its steps. Each further round allows twice as many. After MAX_ROUNDS rounds, the task counts as failed.
 FIRST_ROUND = 2
 MAX_ROUNDS = 4
 
@@ -69,15 +69,17 @@ class PlanningConfig:
 
     Attributes:
         timeout: seconds per task, for grounding, search and refinement together.
-        max_abstract_plans: how many abstract plans to refine; with 1, a failed refinement ends planning.
-            With more, and if planning is adaptive, a plan does not count if the simulator named objects
-            that made it fail (see `EnvironmentFailure`): new plans deal with these objects first.
+        max_abstract_plans: the maximum number of abstract plans to refine; with 1, a failed refinement ends
+            planning. If the maximum is above 1 and planning is adaptive, a plan does not count if the
+            simulator names new objects that made it fail (see `EnvironmentFailure`). New plans deal with
+            these objects first.
         samples_per_step: how many times to try a step with continuous parameters.
         horizon: the maximum number of low-level actions in a plan. With None, solvers and demonstrators use
             the `horizon` of their environment, and `plan` has no limit.
         max_nodes: how many search nodes may be created per task, or None for no limit.
         max_ground_operators: how many ground operators a problem may have, or None for no limit.
-        allow_noops: whether to plan with operators that have no effects, or only quantified deletes.
+        allow_noops: whether to plan with operators that have no effects, and with operators whose only
+            effects are quantified deletes.
         subgoals: computes the atoms that must hold after each step: `necessary_subgoals` or
             `predicted_subgoals`.
         planner: finds the abstract plans; see `make_planner`.
@@ -238,9 +240,10 @@ class _Attempt:
     def run(self) -> PlanningResult:
         """Refine abstract plans until one succeeds, or return the result that failed at the latest step.
 
-        If a step has continuous parameters, it depends on the samples which objects make it fail. So if no
-        plan succeeds that deals with the reported objects, planning forgets these objects and starts again
-        with other samples, until `max_abstract_plans` is reached.
+        The simulator can report objects that made a step fail, and new plans deal with these objects first.
+        If the step has continuous parameters, other samples may fail because of other objects, or succeed.
+        So if no new plan succeeds, planning forgets the reported objects and restarts with other samples,
+        until `max_abstract_plans` is reached.
         """
         unchanged = self.problem
         result = self._run_rounds()
@@ -311,7 +314,7 @@ class _Attempt:
         samples, actions = config.samples_per_step, config.action_limit
         limits = RefinementLimits(samples, actions, self.budget, config.adaptive)
         if self.restarts:
-            # Make all tries of a step, even if the simulator reports the same objects in each of them.
+            # After a restart, use all tries of a step, even if each try reports the same objects.
             limits = replace(limits, same_reports=samples)
         rng = rng_for(self.seed, "refinement", self.statistics.abstract_plans)
         self.statistics.abstract_plans += 1

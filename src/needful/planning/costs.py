@@ -81,9 +81,10 @@ UNIT_COSTS = OperatorCosts()
 
 @dataclass(slots=True)
 class StepMisses:
-    """The failed tries of the first step of a plan that has never reached its subgoal in a refinement.
+    """Counts the failed tries of one step during the refinement of a plan.
 
-    Only tries in which the controller ran are counted.
+    This step is the first step of the plan that has not reached its subgoal in any try. Only tries in which
+    the controller ran are counted.
 
     Attributes:
         step: the index of this step.
@@ -98,7 +99,7 @@ class StepMisses:
     tries: int = 0
 
     def reach(self, step: int) -> None:
-        """Record that a step reached its subgoal: if it is `self.step`, count the next step from now on."""
+        """Record that a step reached its subgoal; if it is `self.step`, count tries of the next step."""
         if step == self.step:
             self.step, self.operator, self.missing, self.tries = step + 1, None, frozenset(), 0
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from needful.core.controllers import Execution, GroundController
 from needful.core.plans import Draw, Failure, Outcome
 
-# Of the draws with which the controller of a step could not start, at most this many are recorded.
+# At most this many rejected draws per step are recorded: draws with which the controller cannot start.
 MAX_REJECTIONS = 100
 
 # The reasons why a step can fail. If two attempts fail at the same step, the one whose reason is later in
@@ -25,7 +25,9 @@ _PROGRESS = (
 
 @dataclass(slots=True)
 class FailedDraws:
-    """The parameters that were drawn for each step and failed, in the current state before the step.
+    """The failed draws of each step: parameters with which the step was tried and failed.
+
+    Only draws in the current state before the step are kept.
 
     Attributes:
         steps: the failed draws of each step, by the index of the step. If the state before a step changes,
@@ -61,6 +63,6 @@ class FailedDraws:
 
 
 def progress(failure: Failure | None) -> tuple[int, int, int]:
-    """Return a value that is larger for the failed attempt that got further."""
+    """Return how far a failed attempt got; the larger tuple means more progress."""
     assert failure is not None
     return failure.step, _PROGRESS.index(failure.outcome), -len(failure.missing)

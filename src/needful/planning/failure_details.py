@@ -1,4 +1,4 @@
-"""Details of failures that are computed after planning, because only a report of the failure needs them."""
+"""Add details to failed results. They are computed after planning, because only reports need them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from needful.core.tasks import AbstractTask
 from needful.planning.budget import Budget
 from needful.planning.interfaces import Planner, Problem
 
-# A goal atom is searched for with at most this many nodes, so that a failed task takes little more time.
+# The maximum number of nodes in the search for one goal atom. The limit is small, so that a failed task
+# takes only a little more time.
 MAX_NODES = 2_000
 
 
@@ -24,7 +25,11 @@ def add_failure_details(
     planner: Planner,
     budget: Budget,
 ) -> PlanningResult:
-    """Return a result with its unreachable goal atoms or with the reasons of its rejected draws."""
+    """Return the result with the details that explain its failure.
+
+    If a refinement failed, these are the reasons why draws were rejected. If there is no abstract plan,
+    these are the unreachable goal atoms. Other results are returned unchanged.
+    """
     if result.failure is not None:
         return explain_rejections(result)
     if result.outcome is not Outcome.NO_ABSTRACT_PLAN:
@@ -35,9 +40,9 @@ def add_failure_details(
 def unreachable_atoms(
     task: AbstractTask, operators: Sequence[Operator], planner: Planner, budget: Budget
 ) -> tuple[GroundAtom, ...]:
-    """Return the goal atoms that no sequence of operators makes true, each by itself.
+    """Return the goal atoms that are unreachable even as the only goal.
 
-    An atom is left out if this is not proved with `MAX_NODES` search nodes or before the deadline.
+    An atom is left out if this is not proved before the deadline and with at most `MAX_NODES` search nodes.
     """
     limited = replace(budget, max_nodes=MAX_NODES)
     problems = {
@@ -52,13 +57,13 @@ def unreachable_atoms(
 
 
 def _may_have_plan(problem: Problem, budget: Budget) -> bool:
-    """Return whether a problem has a plan, or the search for one was not completed."""
+    """Return False if the search proves that the problem has no plan, else True."""
     stream = problem.plans(0, budget, SearchStatistics())
     return next(stream, None) is not None or stream.end_reason is not Outcome.NO_ABSTRACT_PLAN
 
 
 def explain_rejections(result: PlanningResult) -> PlanningResult:
-    """Return a result whose rejected draws have the reasons of the initiation test, if it gives reasons."""
+    """Return the result with the reasons why draws were rejected, if the initiation test gives any."""
     failure = result.failure
     if failure is None or failure.operator is None:
         return result

@@ -24,12 +24,15 @@ ReportType = TypeVar("ReportType", bound=Report)
 class FailureReports(Generic[ReportType]):
     """The reports about the current step of a plan.
 
-    A new plan can deal with a reported object before it uses the step. So the choice of a report matters:
+    Each report names objects that made a try of the step fail. One report is chosen, and a new plan deals
+    with its objects before it uses the step. Reports are ranked by these rules, the first rule first:
 
-    - The last choice are objects that earlier steps acted on: these steps must be done differently.
-    - The last choice but one are objects that later steps act on. Such a plan removes the object of this
-      step because it is in the way of these later steps, so it cannot do them first.
-    - Otherwise, small sets are preferred, and then objects that explain many tries.
+    - Avoid a report if earlier steps of the plan acted on all its objects. A new plan does not help then;
+      the earlier steps must be refined differently (see `last_action_on`).
+    - Avoid reports with objects that later steps act on. This step may clear the way for the later steps,
+      so a new plan probably cannot act on these objects first.
+    - Prefer reports with few objects.
+    - Prefer reports whose objects explain many tries: they include all objects reported in these tries.
     """
 
     def __init__(self, plan: AbstractPlan, same_reports: int) -> None:
@@ -49,8 +52,8 @@ class FailureReports(Generic[ReportType]):
     def conclusion(self, index: int, last_try: bool) -> ReportType | None:
         """Return the report to act on, or None if step `index` should be tried again.
 
-        After the last try, this is the best report. Before it, there is a conclusion only if enough tries
-        reported the same objects and no others, and if no later step acts on them.
+        After the last try, the best report is returned. Before the last try, it is returned only if enough
+        tries reported the same objects and no others, and if no later step acts on these objects.
         """
         if not self._reports:
             return None
@@ -72,8 +75,8 @@ class FailureReports(Generic[ReportType]):
     def last_action_on(self, objects: Iterable[Object], index: int) -> int | None:
         """Return the last step before `index` that acted on one of the objects.
 
-        Returns None unless earlier steps acted on all of them, or if the step has no continuous parameters:
-        then it cannot act differently.
+        Returns None if there is an object that no earlier step acted on. Also returns None if the last step
+        has no continuous parameters, because it cannot be refined differently.
         """
         steps = [_last_with(obj, self._objects[:index]) for obj in objects]
         return max(steps) if steps and min(steps) >= 0 and self._continuous[max(steps)] else None

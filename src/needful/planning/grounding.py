@@ -7,8 +7,9 @@ its mask is stored once per ground pattern, and ground operators refer to it by 
 Operators are grounded by joins over the atoms that are reachable if delete effects are ignored. The set of
 these atoms grows in rounds. Each round finds the groundings whose preconditions are all reached, with at
 least one reached in the last round (semi-naive evaluation). Every grounding is thus found exactly once, and
-not all combinations of objects are enumerated. Negative preconditions are ignored, except those on an atom
-that holds at the start and whose predicate no operator deletes: such a grounding is never applicable.
+not all combinations of objects are enumerated. Negative preconditions are ignored, with one exception. If
+a negative precondition forbids an atom that holds at the start, and no operator deletes atoms of this
+predicate, the grounding is never applicable and is left out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The heuristics LM-cut and FF. Both ignore all delete effects. Costs of operators are integers from 1.
+"""The heuristics LM-cut and FF. Both ignore all delete effects. Operators have positive integer costs.
 
 A negative precondition becomes a precondition on a complement: an additional atom that holds if and only if
 the original atom does not hold. Operators that delete the original atom add the complement. This does not
@@ -6,10 +6,11 @@ change the plans of the problem, so LM-cut stays admissible.
 
 LM-cut (Helmert and Domshlak, ICAPS 2009) repeatedly computes a cut of the justification graph. A cut is a
 landmark: a set of operators such that every plan uses at least one of them. The cost of a landmark is the
-least cost of its operators. It is subtracted from the cost of each of them, so the sum of the landmarks'
-costs is an admissible estimate. If all operators cost 1, the landmarks are disjoint. The supporter of an
-operator is its precondition with the greatest h-max value; among equal values, the one with the lowest
-number. The landmarks therefore depend on the state alone, not on the order of computation.
+least cost of its operators. This cost is subtracted from each operator of the landmark before the next cut.
+The sum of the landmarks' costs is therefore an admissible estimate. If all operators cost 1, the landmarks
+are disjoint. The supporter of an operator is its precondition with the greatest h-max value; among equal
+values, the one with the lowest number. The landmarks therefore depend on the state alone, not on the order
+of computation.
 
 FF estimates a state by the cost of a relaxed plan, which ignores delete effects. Achieving an atom with
 an operator costs as much as the operator plus all its preconditions. The achiever of an atom is the

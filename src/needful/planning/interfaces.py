@@ -2,7 +2,7 @@
 
 A planner grounds a task and returns a `Problem`, which starts searches. The Python engine's searches
 (`AStar`, `Greedy`, or a `Portfolio` of several) work on a `GroundProblem`. Every search returns a lazy
-stream of plans. Callers choose these objects and pass them as arguments.
+stream of plans. Planners, searches and heuristics are passed as arguments, so you can use your own.
 """
 
 from __future__ import annotations
@@ -112,9 +112,9 @@ class HeuristicEstimate:
         value: a lower bound on the cost to reach the goal; None if the goal is unreachable.
         landmarks: sets of ground operators, as bit masks of their indices. Every plan from the state uses
             at least one operator of each set. A set remains a landmark after a step that is not in the set.
-        landmark_costs: the cost of each landmark. They add up to at most `value`. Those of the landmarks
-            that contain an operator add up to at most the operator's cost. Leave it empty if each landmark
-            costs 1; the landmarks are then disjoint.
+        landmark_costs: the cost of each landmark. The costs add up to at most `value`. For each operator,
+            the costs of the landmarks that contain it add up to at most the operator's cost. If
+            `landmark_costs` is empty, each landmark costs 1, and the landmarks must be disjoint.
     """
 
     value: int | None

@@ -15,8 +15,8 @@ from needful.core.objects import Object
 from needful.core.state import State, median_state
 from needful.planning.budget import Clock
 
-# Readings from before an action are used only if the means before and after it differ by at most this many
-# standard errors in each feature.
+# Readings before an action are used only if, for each feature, the means before and after the action differ
+# by at most this many standard errors.
 MAX_STANDARD_ERRORS = 4.0
 
 
@@ -70,7 +70,7 @@ class Observer:
         self._readings = []
 
     def _rows(self, obj: Object) -> np.ndarray:
-        """Return the readings of an object; without the older ones if they contradict the latest."""
+        """Return the readings of an object; older readings are left out if they contradict the latest."""
         latest, older = _matrix(self._readings, obj), self._earlier.get(obj)
         if older is None or not _same_mean(older, latest):
             return latest

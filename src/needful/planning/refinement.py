@@ -1,11 +1,11 @@
 """Refine an abstract plan: find parameters for its controllers, with chronological backtracking.
 
 A subgoal is reached if all its atoms hold; other atoms may hold as well. If all tries of a step fail,
-refinement backtracks to the previous step. In both points it differs from the paper (E22 and E23 in
+refinement backtracks to the previous step. Both rules differ from the paper (see E22 and E23 in
 docs/paper_to_code.md).
 
 Atoms of the next step's negative preconditions must not hold. The abstract plan treats unknown atoms as
-false, but in the simulated state they may hold. Then the step before is tried with other parameters.
+false, but in the simulated state they may hold. Then the previous step is tried with other parameters.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from needful.planning.failure_reports import FailureReports
 # MAX_DRAWS_PER_TRY times. The first SAMPLER_DRAWS_PER_TRY draws come from the sampler. If the controller
 # cannot start with any of them, the other draws come from a normal distribution. Its mean is the mean of
 # the first draws. Its standard deviation is SPREAD_FACTOR times the standard deviation of the first draws.
-# If they are all equal, it is NOISE_FRACTION of the parameter's range.
+# If the first draws are all equal, the standard deviation is NOISE_FRACTION of the parameter's range.
 MAX_DRAWS_PER_TRY, SAMPLER_DRAWS_PER_TRY, SPREAD_FACTOR = 100, 50, 3.0
 # If the sampler repeats parameters that were already tried in a state, Gaussian noise is added to them. Its
 # standard deviation is this fraction of each parameter's range (upper bound minus lower bound).
@@ -75,8 +75,8 @@ class Refinement:
         failure: where and why refinement failed; None if the plan was refined.
         offending: the objects that the simulator reports as the cause of the failure.
         samples: how many times parameters were drawn.
-        suspect: the ground operator of the first step that never reached its subgoal; None if its
-            controller has not run since the last interruption.
+        suspect: the ground operator of the first step that never reached its subgoal; None if the
+            controller of this step has not run since the last interruption.
         complete: whether refinement ended; False if it was interrupted and can be resumed.
     """
 
@@ -205,8 +205,8 @@ class ResumableRefinement:
     def _backtrack(self, index: int, cause: int | None) -> bool:
         """Undo steps until one of them has tries left; return False if there is none.
 
-        If step `cause` put a reported object in the way, undo at least all steps after it: their parameters
-        do not move this object.
+        If step `cause` put a reported object in the way, undo at least all steps after `cause`: other
+        parameters of these steps would not move the object.
         """
         while self._tries[index] == self._steps[index].max_tries or (cause is not None and index > cause):
             self._tries[index] = 0
@@ -220,7 +220,7 @@ class ResumableRefinement:
         return True
 
     def _out_of_time(self, step: _Step) -> tuple[Refinement, Sequence[Draw]]:
-        """Return the deepest attempt before time ran out, with outcome `TIMEOUT`, and its draws."""
+        """Return the attempt that got furthest, with the outcome `TIMEOUT`, and its failed draws."""
         deepest = self._deepest
         if deepest is None or deepest.failure is None or deepest.failure.step < step.index:
             detail = f"Time ran out before {step.operator} was tried."
@@ -371,7 +371,7 @@ class _Step:
         return Failure(self.index, self.operator, outcome, detail=detail)
 
     def not_initiable(self, state: State, rejected: Sequence[GroundController]) -> Failure:
-        """Return the failure of a try in which the controller could not start; explain the first draws."""
+        """Return the failure of a try in which the controller could not start, with the reasons."""
         circumstance = "in the state that was reached"
         if self._continuous:
             circumstance = f"with any of {MAX_DRAWS_PER_TRY} sampled parameters"
@@ -383,7 +383,7 @@ class _Step:
         return Failure(self.index, self.operator, Outcome.NOT_INITIABLE, detail=detail)
 
     def beyond_horizon(self) -> Failure:
-        """Return the failure for the case that this step exceeds the plan's limit of low-level actions."""
+        """Return the failure of a try that exceeds the plan's limit of low-level actions."""
         detail = f"With {self.operator} the plan takes more than {self.limits.horizon} low-level actions."
         return Failure(self.index, self.operator, Outcome.HORIZON_EXCEEDED, detail=detail)
 

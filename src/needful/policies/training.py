@@ -8,7 +8,7 @@ Features and parameters have different units. If some are a hundred times larger
 descent converges slowly. Training therefore uses standardised examples. Afterwards the weights of the first
 and the last layer are rescaled, so that the trained policy accepts and returns numbers in original units.
 
-Importing this module imports torch, which takes seconds: import it only to train.
+Importing this module imports torch, which takes seconds. Import this module only to train a policy.
 """
 
 from __future__ import annotations
@@ -143,8 +143,8 @@ def batched(examples: Sequence[Examples], size: int) -> list[Examples]:
 class Standardisation(Abbreviated):
     """Standardises examples: the columns of the nodes' rows, and the parameters of actions.
 
-    Each column of the nodes' rows has a number in `shift`, which is subtracted, and a number in `scale`,
-    which then divides the result. Each parameter is divided by its number in `parameter_scale`.
+    For each column of the nodes' rows, `shift` and `scale` have one number: the column becomes
+    (column - shift) / scale. For each parameter, `parameter_scale` has the number that divides it.
     """
 
     shift: np.ndarray

@@ -4,10 +4,10 @@ A grounding of an operator binds its parameters to different objects. An example
 transition and a grounding of the operator. The positive examples of an operator are the transitions that
 the operator explains, each with the grounding that explains it.
 
-The candidates for negative examples use the transitions that this operator, or another one with the same
-controller, explains. Each transition is paired with all groundings of this operator, except the grounding
-of a positive example. A candidate is a negative example unless the transition achieved the effects of the
-grounding. The effects are achieved if three conditions hold:
+A candidate for a negative example is also a pair of a transition and a grounding of the operator. The
+transition is explained by this operator or by another operator with the same controller. Pairs that are
+positive examples are not candidates. A candidate is a negative example unless the transition achieved the
+effects of the grounding. The effects are achieved if three conditions hold:
 
 - the add effects that are not preconditions became true in the transition;
 - the add effects that are also preconditions hold after the transition;

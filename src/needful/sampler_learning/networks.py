@@ -31,8 +31,8 @@ class Head:
     Attributes:
         outputs_per_target: the number of outputs that predict one target; these outputs are adjacent.
         losses: returns the loss of each target, with the shape (networks, examples, targets).
-        slopes: returns the derivatives of the losses with respect to the outputs. Each loss is first
-            multiplied with its weight, the third argument of the function.
+        slopes: returns the derivatives of the weighted losses with respect to the outputs. The third
+            argument of this function has the weight of each loss.
     """
 
     outputs_per_target: int

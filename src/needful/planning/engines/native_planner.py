@@ -82,7 +82,7 @@ def supports_portfolio(portfolio: Portfolio) -> bool:
 
 
 def _clock_option(budget: Budget) -> dict[str, bool]:
-    """Return the argument that makes the engine measure CPU time if the budget does, else no argument."""
+    """Return the keyword argument that selects CPU time if the budget measures it; else an empty dict."""
     return {"cpu_time": True} if budget.clock is time.thread_time else {}
 
 

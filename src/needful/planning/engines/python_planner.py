@@ -143,10 +143,9 @@ def deals_with(problem: GroundProblem, obj: int) -> list[bool]:
     """Return for each ground operator whether it deals with an object; `obj` is the object's index.
 
     An operator deals with an object if it changes an atom of the object: it adds or deletes an atom that
-    contains the object, also by a quantified delete. An operator with the object among its parameters that
-    changes no atom at all deals with the object too: it may change something that no predicate describes.
-    If no operator deals with the object by these rules, all operators with the object among their
-    parameters count as dealing with it.
+    contains the object, also by a quantified delete. An operator that changes no atom at all deals with all
+    its objects, because it may change something that no predicate describes. If no operator deals with
+    the object by these rules, every operator that has it among its objects counts as dealing with it.
     """
     offending, count = problem.objects[obj], len(problem.atoms)
     of_object = sum(1 << atom for atom, one in enumerate(problem.atoms) if offending in one.objects)

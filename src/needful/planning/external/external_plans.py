@@ -270,7 +270,7 @@ def run_guarded(
 
 
 def _first_line(leader: subprocess.Popen[bytes], seconds: float) -> bytes | None:
-    """Wait for the line that the shell `leader` prints, the exit status; return None if time runs out."""
+    """Wait for the exit status, a line that the shell `leader` prints; return None if time runs out."""
     assert leader.stdout is not None
     with selectors.DefaultSelector() as selector:
         selector.register(leader.stdout, selectors.EVENT_READ)
@@ -290,8 +290,8 @@ def sas_task(problem: GroundProblem, budget: Budget) -> str | None:
 
     The ground operator with index 7 is named o7. Two kinds of atoms are left out: those that occur neither
     in a precondition nor in the goal, and those that always hold. Atoms of negative preconditions are never
-    left out. The goal must not hold at the start. Otherwise all goal atoms might be left out, and the
-    planner rejects a task without a goal.
+    left out. The caller must check that the goal does not hold at the start. Otherwise all goal atoms might
+    be left out, and planners reject a task without a goal.
     """
     deleted = []
     for operator in problem.ground_operators:

@@ -1,6 +1,6 @@
 """Searches by external planners: Fast Downward (Helmert 2006) and K* (Katz and Lee 2023).
 
-Both are installed separately, by the extra `planners`.
+Neither is installed by default; install both with `pip install "needful[planners]"`.
 """
 
 from __future__ import annotations

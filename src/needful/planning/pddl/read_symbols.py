@@ -113,7 +113,7 @@ def read_symbols(
     """Read the types, predicates and constants that a domain declares.
 
     With a vocabulary, each declared type and predicate is replaced by the one with the same name in the
-    vocabulary. Its parent type or its argument types must be those of the declaration.
+    vocabulary. The parent type of a type and the argument types of a predicate must be the same in both.
     """
     types_section, constants_section, predicates_section = (
         sections.get(name, [])[1:] for name in (":types", ":constants", ":predicates")

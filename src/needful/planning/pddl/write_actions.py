@@ -111,9 +111,10 @@ def forall_delete(pattern: DeletePattern, operator: Operator, scope: Scope) -> s
 def guarded_delete(pattern: DeletePattern, operator: Operator, scope: Scope) -> str | None:
     """Return the PDDL effect that deletes all atoms that match a pattern, except those the operator adds.
 
-    Returns None if the effect deletes nothing. An atom is not an added atom if the first argument differs,
-    or the second, and so on. Few planners accept such a disjunction as a condition. The effect therefore
-    contains several conditional deletes. Each requires one specific argument per added atom to differ.
+    Returns None if the effect deletes nothing. An atom differs from an added atom if their first arguments
+    differ, or their second arguments, and so on. Few planners accept such a disjunction as a condition. The
+    effect therefore contains several conditional deletes, one per choice of an argument for each added
+    atom. Each delete requires that its chosen arguments differ from those of the added atoms.
     """
     terms = scope.pattern_terms(pattern)
     inequalities = []
