@@ -171,7 +171,7 @@ class Abbreviated:
 
 def _abbreviated(value: object) -> str:
     if isinstance(value, int) and value.bit_length() > 64:
-        # A set of atoms as bits. Python refuses to write very large numbers in decimal.
+        # A mask of atoms. Python cannot print very large integers, so only their number is printed.
         return counted(value.bit_count(), "bit")
     if isinstance(value, str):
         return repr(value) if len(value) <= MAX_REPR else counted(value, "character")

@@ -281,7 +281,7 @@ def _doubt_uncovered(learned: LearnedOperators, demonstrations: Sequence[Demonst
 
 
 def _doubt_wasted(steps: Iterable[_ReachedStep], learned: LearnedOperators) -> Iterator[Doubt]:
-    """Yield doubts about the steps of each controller that nothing later needs, or that add no atom."""
+    """Yield doubts about steps that add no atom or that nothing later needs, per controller."""
     by_controller: dict[str, list[_ReachedStep]] = {}
     for step in steps:
         by_controller.setdefault(step.controller.name, []).append(step)

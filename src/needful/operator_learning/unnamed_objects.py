@@ -42,7 +42,7 @@ from needful.operator_learning.unnamed_conditions import (
 )
 
 # The evidence, in bits, that makes a condition informative (8 bits are odds of 1 to 256), and the minimum
-# evidence for considering a condition.
+# evidence for considering a condition. Negative preconditions use the same numbers.
 ENOUGH_BITS = 8.0
 MIN_BITS = 2.0
 # The number of demonstrations whose transitions are first searched for shared conditions.

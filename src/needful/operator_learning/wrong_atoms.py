@@ -230,8 +230,8 @@ def _forms(
     predicates = {name: number for number, name in enumerate(arities)}
     names = list(dict.fromkeys(action.controller.name for action in actions))
     controllers = {name: number for number, name in enumerate(names)}
-    # The position of each object among the arguments of each action, from 1; 0 if it is no argument. Atoms
-    # with few objects are padded with an additional last object, which is no argument of any action.
+    # The position of each object among the arguments of each action, from 1; 0 if it is not one of them.
+    # The last column stands for no object. Atoms with fewer objects than others are padded with it.
     places = np.zeros((len(actions), len(objects) + 1), dtype=np.intp)
     for row, action in enumerate(actions):
         for position, obj in enumerate(action.objects, start=1):

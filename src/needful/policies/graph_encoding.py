@@ -112,7 +112,7 @@ class GraphEncoding(Abbreviated):
 
     @property
     def global_width(self) -> int:
-        """The number of columns of a graph's row."""
+        """The number of features of a whole graph."""
         return 1 + 2 * len(self.nullary)
 
     def encode(self, state: State, atoms: AbstractState, goal: AbstractState) -> Graph:

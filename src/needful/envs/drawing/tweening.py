@@ -104,7 +104,7 @@ class DrawingRecorder(RendererBase):
         return self._size
 
     def points_to_pixels(self, points: Any) -> Any:
-        """Convert points to pixels."""
+        """Convert lengths from points (1/72 inch) to pixels."""
         return self._canvas.points_to_pixels(points)
 
     def flipy(self) -> bool:

@@ -256,9 +256,9 @@ def _overlaps_others(
 def _sample_surface_offsets(target: Object, half: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return random points slightly above the surfaces of the target, relative to the target's origin.
 
-    The held object can be released at each of these points; `half` holds its half-extents along x and y.
-    There, the held object does not extend beyond the surface. If the surface is too short along an axis,
-    the held object is centred along this axis.
+    `half` holds the half-extents of the held object along x and y. If the held object is released at one of
+    these points, it does not extend beyond the surface. If the surface is too short along an axis, the held
+    object is centred along this axis.
     """
     category = CATEGORIES[target.type.name]
     surfaces = category.surfaces or (bounding_box(category),)

@@ -122,8 +122,8 @@ def find_way(room: Room, scene: Scene, goal: Pose) -> Waypoints | None:
 def drive(room: Room, scene: Scene, goal: Pose, kept: Object | None = None) -> Waypoints:
     """Return the motion of `find_way`; raise `EnvironmentFailure` if there is no path.
 
-    Without the `offending` objects of this failure, there would be a path. The object `kept` is not one of
-    them: a block that the robot drives to cannot be removed first.
+    The failure names the objects that block the path. It never names `kept`, the object that the robot
+    drives to, because a plan cannot move this object out of the way.
     """
     way = find_way(room, scene, goal)
     if way is None:

@@ -70,7 +70,7 @@ class Snapshot:
 
 
 def initial_snapshot(model: HouseModel) -> Snapshot:
-    """Return the snapshot of the scene before its objects come to rest in physics; the hand is empty."""
+    """Return the snapshot of the scene before physics moves its objects; the hand is empty."""
     x, y, yaw = model.scene.robot
     robot = np.array([x, y, yaw, x, y, CARRY_HEIGHT, *yaw_quaternion(yaw)])
     rows = [_row(model, index, thing) for index, thing in enumerate(model.scene.things)]
