@@ -4,8 +4,8 @@ With few demonstrations, atoms that happened to hold before all of an operator's
 preconditions. Demonstrations alone cannot refute them, because they contain no counter-examples. The
 simulator can: an experiment executes the controller in a state where all other preconditions hold and the
 atom does not. If the operator's prediction holds in every experiment, the precondition is accidental and is
-dropped. If the operator fails in every experiment, the precondition is needed and stays. In all other cases
-the precondition stays too, but is reported as doubtful.
+dropped. If the operator's add effects fail in every experiment, the precondition is needed and stays. In
+all other cases the precondition stays too, but is reported as doubtful.
 
 Experiments start in states of the demonstrations, and in states that the simulator reaches by executing a
 demonstration again with one action left out. The latter states lack the effects of the left-out action.
@@ -32,23 +32,26 @@ from needful.core.state import State
 from needful.errors import CheckedSettings, DemonstrationError, at_least
 from needful.seeding import rng_for
 
-# Before an atom becomes a delete effect, at most this number of situations in which the operator is
-# applicable is checked. The atom must hold in none of them.
+# A mispredicted atom becomes a delete effect only if it holds in no situation in which the operator is
+# applicable. At most this number of situations is checked.
 MAX_USUAL_SITUATIONS = 500
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentConfig(CheckedSettings):
-    """The limits of the experiments that correct learned operators in the simulator.
+    """The limits of experiments and practice, which correct learned operators in the simulator.
 
     Attributes:
         experiments: the maximum number of experiments per precondition. Each starts in a different state
             if there are enough states.
-        tries: how often parameters are sampled in one experiment before the experiment counts as failed.
+        tries: how often the controller's parameters are sampled in one experiment before the experiment
+            counts as failed.
         practice_tasks: the number of training tasks without a demonstration that the learner tries to
-            solve. If the learner solves a task only with weaker preconditions or other parameters, the
-            solution becomes a demonstration. 0 means that no tasks are tried.
-        practice_rounds: how often all these tasks are tried; each round uses the model of the round before.
+            solve. If the learned model cannot solve a task, the learner tries again with fewer
+            preconditions or other samples of parameters. A solution found in this way becomes a
+            demonstration. 0 means that no tasks are tried.
+        practice_rounds: how often all these tasks are tried. Each round uses the model that was learned in
+            the round before.
         practice_executions: the maximum number of actions that one attempt at a task may simulate.
     """
 
@@ -75,9 +78,8 @@ class ExaminedPreconditions(Abbreviated):
     Attributes:
         model: the model without accidental preconditions.
         dropped: the accidental preconditions.
-        doubtful: for each operator, the preconditions that stay but may be accidental. Either no experiment
-            showed that the operator fails without the precondition, or the operator's add effects
-            also held after experiments without the precondition.
+        doubtful: for each operator's name, the preconditions that stay but may be accidental. Either
+            there was no experiment, or the add effects held after some experiment without the precondition.
     """
 
     model: PlanningModel
@@ -94,10 +96,11 @@ def drop_accidental_preconditions(
 ) -> tuple[PlanningModel, tuple[AccidentalPrecondition, ...]]:
     """Return the model without accidental preconditions, and the dropped preconditions.
 
-    Each experiment executes the operator's controller in a state that lacks only this precondition. The
-    precondition is dropped if there was at least one experiment, and everything that the operator predicts
-    held after all of them. The precondition is also dropped if the only mispredicted atoms never hold in
-    states in which the precondition holds. These atoms become delete effects.
+    To examine a precondition, experiments execute the operator's controller in states in which only this
+    precondition does not hold. The precondition is dropped if there was at least one experiment, and all
+    predicted atoms held after each experiment. Some mispredicted atoms are tolerated: atoms that are not
+    add effects and that hold in no state in which the original operator is applicable. These atoms become
+    delete effects.
 
     Preconditions that are also add effects (keep effects) are never dropped. Operators that add nothing
     keep all their preconditions, because their experiments would succeed even if the controller did
@@ -146,7 +149,8 @@ class _OperatorExamination:
         """Return the operator without accidental preconditions, the dropped ones, and the doubtful ones.
 
         When a precondition is dropped, the operator is applicable in more situations, so there may be more
-        experiments for the other preconditions. These are therefore tested again until none is dropped.
+        experiments for the other preconditions. Therefore the other preconditions are tested again, until
+        no more preconditions are dropped.
         """
         if not operator.add_effects - operator.keep_effects:
             return operator, (), operator.preconditions - operator.keep_effects
@@ -167,10 +171,11 @@ class _OperatorExamination:
     def _weakened(
         self, operator: Operator, without: Operator, results: Sequence[ExperimentResult]
     ) -> Operator | None:
-        """Return `without`, the operator without a precondition, or None if the precondition is needed.
+        """Return the operator without the tested precondition, or None if the precondition must stay.
 
-        Experiments may show that atoms are false although `operator` predicts them. If such an atom holds
-        in no situation in which `operator` is applicable, the atom becomes a delete effect of the result.
+        `without` is `operator` without this precondition. The precondition can be dropped only if the add
+        effects held after all experiments. An atom that is predicted but became false is tolerated if it
+        holds in no situation in which `operator` is applicable. It becomes a delete effect of the result.
         For example, releasing an object was only demonstrated with objects held from the side. After an
         experiment with an object held from the top, HeldFromTop is false, so it becomes a delete effect.
         """
@@ -208,7 +213,7 @@ class Situation:
 def find_situations(
     model: PlanningModel, demonstrations: Sequence[Demonstration], execute: Execute
 ) -> list[Situation]:
-    """Return the states for experiments (see `_states`); no state occurs twice for a demonstration."""
+    """Return the states for experiments (see `_states`), without duplicates within a demonstration."""
     found = []
     for index, demonstration in enumerate(demonstrations):
         table = AtomTable(demonstration.objects)
@@ -219,7 +224,7 @@ def find_situations(
 
 
 def _states(index: int, demonstration: Demonstration, execute: Execute) -> Iterator[State]:
-    """Yield the states of a demonstration, then those of its replays; each replay leaves out one action."""
+    """Yield the states of a demonstration, and the states reached if one of its actions is left out."""
     if demonstration.states is None:
         raise DemonstrationError(
             f"Experiments need states, but demonstration {index} has none. "
@@ -239,10 +244,10 @@ def situations_lacking(
     """Yield situations in which `atom` does not hold, with the objects to ground the operator.
 
     `operator` no longer has `atom` as a precondition. It is applicable in the yielded situations: its
-    preconditions hold, and its negative preconditions do not. If `atom` is None, all situations are yielded
-    in which the operator is applicable. Objects for which all add effects hold already are skipped, because
-    an experiment with them would prove nothing. If there are several choices of objects per situation, the
-    first choice in each situation comes first, then the second choice in each situation, and so on.
+    preconditions hold, and its negative preconditions do not. If `atom` is None, all situations in which
+    the operator is applicable are yielded. Objects for which all add effects already hold are skipped,
+    because an experiment with them would prove nothing. A situation is yielded once per choice of objects:
+    first all situations with their first choice, then all situations with their second choice, and so on.
     """
     searches = [(one, _groundings(operator, atom, one)) for one in situations]
     while searches:
@@ -279,15 +284,17 @@ def _groundings(
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ExperimentResult(Abbreviated):
-    """The result of one experiment.
+    """The result of one experiment: the result of its best try.
+
+    The best try is the first one after which all predicted atoms hold. Without such a try, it is the first
+    one after which the add effects hold, or else the last executed one.
 
     Attributes:
         changed: whether all add effects hold after the action, except those that are allowed to fail.
         predicted: whether everything that the operator predicts holds after the action.
-        missed: the atoms that were predicted but do not hold after the action. If the add effects held
-            after no try, these are the atoms of the last try.
+        missed: the atoms that were predicted but do not hold after the action.
         missed_lifted: the atoms of `missed` as lifted atoms over the operator's parameters; None if an atom
-            mentions an object to which no parameter is bound.
+            cannot be lifted, for example because no parameter is bound to one of its objects.
     """
 
     changed: bool
@@ -311,10 +318,10 @@ class ExperimentRunner:
         rng: np.random.Generator,
         may_fail: AbstractState = frozenset(),
     ) -> ExperimentResult:
-        """Run one experiment with an operator; return the best result of its tries.
+        """Run one experiment with a grounded operator; return the result of its best try.
 
-        The controller is executed with up to `tries` samples of its parameters. One success is enough.
-        The add effects in `may_fail` need not hold for `ExperimentResult.changed`.
+        The controller is executed with up to `tries` samples of its parameters, until all predicted atoms
+        hold after a try. `ExperimentResult.changed` ignores the add effects in `may_fail`.
         """
         predicted = ground.apply(situation.atoms)
         controller = ground.operator.controller
@@ -342,7 +349,8 @@ class ExperimentRunner:
 def _lifted(atoms: AbstractState, ground: GroundOperator) -> frozenset[LiftedAtom] | None:
     """Return the atoms as lifted atoms over the operator's parameters.
 
-    Return None if an atom mentions an object to which no parameter is bound.
+    Return None if an atom mentions an object to which no parameter is bound, or if the type of a parameter
+    does not fit the atom's predicate.
     """
     lifting = dict(zip(ground.objects, ground.operator.parameters, strict=True))
     found = set()

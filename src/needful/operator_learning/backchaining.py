@@ -10,9 +10,9 @@ transitions are all covered transitions, and the one at which the chain ends.
 
 Backchaining and partitioning find the best operator for every transition. Both are repeated for many sets
 of operators, and each set differs from the previous one in one or two operators (`OperatorDiff`). Therefore
-results are reused. If the atoms that are required of a transition are unchanged, only new operators can be
-better than its previous best operator. All operators of the transition's controller are compared again only
-if the required atoms changed or the previous best operator was removed.
+results are reused. If the atoms that must hold after a transition are the same as before, its previous best
+operator is compared only with new operators. All operators of the transition's controller are compared
+again only if these atoms changed or the previous best operator was removed.
 """
 
 from __future__ import annotations
@@ -110,13 +110,16 @@ class Backchain:
 
     @cached_property
     def necessary(self) -> tuple[int | None, ...]:
-        """For each state i the atoms α_i that must hold, as a bit mask; None if it is not reached."""
+        """For each state i, the atoms α_i that must hold, as a bit mask; None if α_i is unknown.
+
+        α_i is unknown for the states before the transition at which the chain broke.
+        """
         reached = (*(link.necessary for link in self.links), self.demonstration.goal)
         return (None,) * self.uncovered + reached
 
     @cached_property
     def needed(self) -> tuple[int, ...]:
-        """For each transition the atoms that it must add, as a bit mask; 0 if the chain did not reach it.
+        """For each transition, the atoms that it must add, as a bit mask; 0 if the chain did not reach it.
 
         These atoms must hold after transition i but do not hold before it: α_i \\ s_{i-1}.
         """
@@ -146,18 +149,20 @@ def backchain(
 ) -> Backchain:
     """Explain the transitions of a demonstration from the last one backwards; return the chain.
 
-    Each link of the chain is the best grounded operator for its transition. Only operators that predict all
-    necessary atoms, and nothing false, are considered.
+    Each link of the chain is the best grounded operator for its transition. An operator is considered only
+    if it predicts all necessary atoms, and if all atoms that it predicts hold after the transition.
 
     `previous` is the chain of the same demonstration for an earlier set of operators, and `diff` compares
     that set with the current one. If the operator of a previous link still exists, and the same atoms are
     necessary after its transition, the link is compared only with new operators. If the chain does not
     change, `previous` is returned.
 
-    A skippable transition (see `EncodedTransition`) that adds no atom is skipped if no operator adds
-    something necessary there. With `skip_purposeless`, a skippable transition is also skipped if it adds
-    atoms, but no necessary ones. An incidental transition that adds nothing necessary needs nothing.
-    `previous` must have been computed with the same value of `skip_purposeless`.
+    Some transitions get the link `SKIPPED` instead of an operator (see `EncodedTransition`). Ignored
+    transitions are always skipped. A skippable transition that adds no atom is skipped if no operator
+    predicts a necessary add effect for it. With `skip_purposeless`, the same holds for skippable
+    transitions that add atoms, but no necessary ones. `previous` must have been computed with the same
+    value of `skip_purposeless`. If an incidental transition adds nothing necessary, the preconditions of
+    its operator do not become necessary.
     """
     unchanged = previous.operator_texts <= diff.unchanged_texts
     if previous.links and unchanged and previous.controllers.isdisjoint(diff.new_by_controller):
@@ -232,7 +237,7 @@ class Coverage(Abbreviated):
         return self.chains[transition.demonstration].necessary[transition.step + 1]
 
     def uses(self, operator: Operator, objects: tuple[int, ...], transition: EncodedTransition) -> bool:
-        """Return whether backchaining explains the transition by this operator on these objects."""
+        """Return whether backchaining explains the transition by this operator with these objects."""
         chain = self.chains[transition.demonstration]
         if transition.step < chain.uncovered:
             return False
@@ -242,8 +247,9 @@ class Coverage(Abbreviated):
     def failing(self) -> list[EncodedTransition]:
         """Return the transitions at which backchaining stopped, in the order in which to repair them.
 
-        Demonstrations with the fewest covered transitions come first. Among equals, transitions that must
-        add necessary atoms come first, then the order of the demonstrations decides.
+        Each transition belongs to another demonstration. Demonstrations with the fewest covered transitions
+        come first. If these numbers are equal, transitions that must add necessary atoms come first. The
+        order of the demonstrations decides the remaining ties.
         """
         broken = [
             (len(chain.links), not chain.needed[chain.failing.step], chain.failing.number, chain.failing)

@@ -1,13 +1,14 @@
 """Candidates of hill climbing: operators without the parts that are induced from data.
 
 Hill climbing searches over sets of such stripped operators. A stripped operator has parameters, a
-controller, add effects and required preconditions: keep effects (atoms that are both preconditions and add
-effects) and conditions on unnamed objects (`unnamed_objects`). Its other preconditions and its deletes are
-induced from the transitions that it explains. Which transitions an operator explains depends on the other
-operators of the set, so induction is repeated for each set.
+controller, add effects and required preconditions. The required preconditions are keep effects (atoms that
+are both preconditions and add effects) and conditions on objects that are not arguments of the controller
+(`unnamed_objects`). The other preconditions and the deletes are induced from the transitions that the
+operator explains. Which transitions an operator explains depends on the other operators of the set, so
+induction is repeated for each set.
 
-After hill climbing, `merge_types` may add quantified deletes with wider types to a stripped operator. They
-are called widened. Induction does not change them.
+After hill climbing, `merge_types` may add quantified deletes with wider types to a stripped operator. These
+are called widened deletes. Induction does not change them.
 """
 
 from __future__ import annotations
@@ -45,15 +46,15 @@ class Candidate(Abbreviated):
 
     @property
     def controller(self) -> Controller:
-        """The operator's controller."""
+        """The controller that the operator models."""
         return self.operator.controller
 
     def agrees(self, objects: Sequence[int], transition: TransitionId) -> bool:
         """Return whether a grounding binds the objects that the candidate prefers for a transition.
 
-        `objects` contains one object number per parameter. The preferred objects are given by `hints`; if
-        there is no hint for the transition, the result is True. A preferred object may also be bound to
-        another parameter that is interchangeable with the hinted one.
+        `objects` contains one object number per parameter. `hints` gives the preferred object of some
+        parameters. Each preferred object must be bound to its parameter, or to a parameter that is
+        interchangeable with it. If there is no hint for the transition, the result is True.
         """
         hint = self.hints.get(transition, {})
         return all(
@@ -69,9 +70,8 @@ def canonical_candidate(
 ) -> Candidate:
     """Return the candidate of a stripped operator, with canonical variable names.
 
-    All preconditions of the given operator are kept as required ones; its delete effects are dropped.
-
-    The variables in `hints` (preferred objects per transition) are renamed in the same way.
+    All preconditions of the given operator become required preconditions; its delete effects are dropped.
+    Variables in `hints` (preferred objects per transition) get the same canonical names.
     """
     stripped, renaming = canonical_form(replace(operator, delete_effects=frozenset()))
     renamed = {

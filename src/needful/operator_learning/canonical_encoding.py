@@ -18,8 +18,8 @@ from needful.operator_learning.colour_refinement import Structure, canonical_ord
 from needful.operator_learning.encoding import NumberedDemonstration
 
 PREDICATE, CONTROLLER = 0, 1
-# The kinds of events, and their number `KINDS`. A fact (an atom or an action of a demonstration) has
-# events: for example, an atom becomes true.
+# The kinds of events, and the number of kinds. An atom holds in the first state, becomes true, becomes
+# false, or is part of the goal. An action is executed.
 INITIAL, ADDED, DELETED, GOAL, EXECUTED, KINDS = range(6)
 
 
@@ -38,12 +38,16 @@ def encode_canonically(
 
 
 class _Recording(NamedTuple):
-    """One demonstration in which atoms and objects are numbers.
+    """One demonstration in which atoms, objects, predicates and controllers are numbers.
 
-    The number of an atom is its index in `atoms`. The numbers of objects are unique among all
-    demonstrations. `arguments` contains the number of the predicate and the objects of each atom, and
-    `actions` the number of the controller and the objects of each action. `changes` contains the deleted
-    and the added atoms of each step.
+    Attributes:
+        atoms: the user's atoms; the number of an atom is its index here.
+        arguments: for each atom, the number of its predicate and the numbers of its objects. Objects of
+            different demonstrations have different numbers.
+        initial: the atoms that hold in the first state.
+        changes: for each step, the deleted atoms and the added atoms.
+        goal: the atoms of the goal.
+        actions: for each action, the number of its controller and the numbers of its objects.
     """
 
     atoms: tuple[GroundAtom, ...]
@@ -60,14 +64,14 @@ class _Reader:
     def __init__(self) -> None:
         self._recordings: list[_Recording] = []
         self._structure = Structure()
-        # `_numbers` maps the names of predicates, and those of controllers, to numbers from 1. `_found`
-        # contains the predicates and controllers in the order of these numbers.
+        # The two maps in `_numbers` give each predicate's name and each controller's name a number from 1.
+        # Predicates and controllers share one numbering; `_found` contains both in the order of numbers.
         self._numbers: tuple[dict[str, int], dict[str, int]] = ({}, {})
         self._found: list[Predicate | Controller] = []
         self._objects: list[Object] = []
 
     def read(self, demonstration: Demonstration) -> None:
-        """Number the objects, atoms and relations of a demonstration, and record when they occur."""
+        """Number the objects, atoms and relations of a demonstration, and record its events."""
         structure, index, first = self._structure, len(self._recordings), len(self._objects)
         objects = tuple(sorted(set(demonstration.objects), key=attrgetter("name")))
         self._objects += objects
@@ -102,7 +106,7 @@ class _Reader:
         facts = arguments + actions
         structure.fact_demonstrations += [index] * len(facts)
         structure.fact_relations += [relation for relation, _ in facts]
-        # Comprehensions, because this is a large part of the time for encoding.
+        # Comprehensions are faster than loops here, and these lines take much of the time for encoding.
         structure.argument_facts += [number for number, one in enumerate(facts, start=base) for _ in one[1]]
         structure.argument_positions += [position for one in facts for position, _ in enumerate(one[1])]
         structure.argument_objects += [number for one in facts for number in one[1]]
@@ -118,15 +122,15 @@ class _Reader:
         self._recordings.append(_Recording(tuple(local), arguments, initial, changes, goal, actions))
 
     def _number(self, kind: int, relation: Predicate | Controller) -> int:
-        """Return the number of a relation; a new relation gets the next number, from 1."""
+        """Give a new relation (a predicate or a controller) the next number, and return the number."""
         self._found.append(relation)
         return self._numbers[kind].setdefault(relation.name, len(self._found))
 
     def names(self, deadline: Deadline) -> CanonicalNames:
-        """Return canonical names for everything in the demonstrations, and the user's names."""
+        """Return the demonstrations read so far with canonical names, along with the user's names."""
         structure = self._structure
-        # So far, relations are numbered in the order in which they were read. Number them by name instead,
-        # because `canonical_order` sorts relations with equal colours by number. The same for types.
+        # So far, relations are numbered in the order in which they were read. `canonical_order` sorts
+        # relations and types with equal colours by number. Therefore number both in the order of names.
         sorted_keys = sorted((name, kind) for kind, known in enumerate(self._numbers) for name in known)
         old_numbers = [self._numbers[kind][name] for name, kind in sorted_keys]
         relations = [self._found[number - 1] for number in old_numbers]
@@ -185,7 +189,8 @@ class _Reader:
 def _canonical_types(parents: Sequence[int], order: Sequence[int]) -> list[Type]:
     """Return, for each type of the user, a type with a canonical name.
 
-    `parents` contains the parent of each type, and `order` contains the types in canonical order.
+    Types are given as numbers: `parents` contains the parent of each type, or -1 if it has no parent, and
+    `order` contains the types in canonical order.
     """
     ranks = {number: rank for rank, number in enumerate(order)}
     found: dict[int, Type] = {}
@@ -200,7 +205,7 @@ def _canonical_types(parents: Sequence[int], order: Sequence[int]) -> list[Type]
 
 
 class _Writer:
-    """Writes demonstrations with canonical names."""
+    """Builds demonstrations with canonical names from the recordings of `_Reader`."""
 
     def __init__(
         self,
@@ -213,7 +218,8 @@ class _Writer:
         self._controllers = controllers
         self._types = types
         self._object_types = object_types
-        # Demonstrations whose objects have the same types share canonical objects and atoms.
+        # Demonstrations whose objects have the same types share canonical objects and atoms. The keys are
+        # the types of the objects, in canonical order.
         self._tables: dict[tuple[int, ...], AtomTable] = {}
         self._atoms: dict[tuple[int, ...], dict[AtomKey, GroundAtom]] = {}
 
@@ -222,7 +228,7 @@ class _Writer:
     ) -> tuple[NumberedDemonstration, tuple[GroundAtom, ...]]:
         """Return a demonstration with canonical names, and the user's atoms sorted by their new numbers.
 
-        `order` contains the demonstration's objects in canonical order.
+        `order` contains the numbers of the demonstration's objects in canonical order.
         """
         kinds = tuple([self._object_types[number] for number in order])
         if kinds not in self._tables:

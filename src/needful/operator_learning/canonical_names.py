@@ -2,9 +2,10 @@
 
 The learner breaks ties by the order of names: of two operators that explain a transition equally well, it
 chooses the one whose text comes first. The user's names would thus affect the result. To avoid this, the
-learner works on demonstrations in which everything has a canonical name: the predicate that comes first in
-the order of `colour_refinement` is p000, and so on. The demonstrations are sorted in the same way
-(`canonical_encoding`). At the end, `CanonicalNames.restore` gives the learned operators the user's names.
+learner works on demonstrations with canonical names: the predicate that comes first in the order of
+`colour_refinement` is called p000, for example. Types, controllers and objects are named in the same way.
+The demonstrations themselves are sorted by this order, too (`canonical_encoding`). At the end,
+`CanonicalNames.restore` gives the learned operators the user's names.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ from needful.operator_learning.partition import FittedOperator
 class _Restored(NamedTuple):
     """An operator with the user's names.
 
-    `candidate_text` is the text of the candidate's operator, also with the user's names. Operators are
-    sorted by it. The parameters may be in another order than with canonical names: `order` contains, for
-    each parameter, its index there.
+    `candidate_text` is the text of the candidate (the stripped operator), also with the user's names.
+    Operators are sorted by this text. Restoring the names may change the order of the parameters: `order`
+    contains, for each parameter, its index in the operator with canonical names.
     """
 
     candidate_text: str
@@ -52,7 +53,9 @@ class CanonicalNames:
         indices: for each of these demonstrations, its index among the user's demonstrations.
         objects: for each of these demonstrations, the user's objects, sorted by their canonical numbers.
         atoms: for each of these demonstrations, the user's atoms, sorted by their canonical numbers.
-        types: the user's type for each canonical type; `predicates` and `controllers` likewise.
+        types: a map from canonical types to the user's types.
+        predicates: a map from canonical predicates to the user's predicates.
+        controllers: a map from canonical controllers to the user's controllers.
     """
 
     demonstrations: tuple[NumberedDemonstration, ...]
@@ -71,9 +74,10 @@ class CanonicalNames:
     def restore(
         self, hypothesis: Hypothesis, encoded: Sequence[EncodedDemonstration]
     ) -> tuple[list[EncodedOperatorData], Coverage]:
-        """Return the operators of a hypothesis with their data, and the coverage, with the user's names.
+        """Return the operators and the coverage of a hypothesis with the user's names.
 
-        `encoded` contains the demonstrations that the hypothesis was learned from.
+        Each operator comes with the transitions that it was induced from. `encoded` contains the
+        demonstrations that the hypothesis was learned from.
         """
         demonstrations = self._restore_demonstrations(encoded)
         found = [(*self._restored(fitted), fitted) for fitted in hypothesis.fitted]

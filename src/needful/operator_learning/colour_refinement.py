@@ -10,7 +10,8 @@ the number of colours stops growing. Parts are then sorted by colour.
 
 If two parts still have the same colour, they are almost always interchangeable: swapping them, and possibly
 other pairs, leaves the demonstrations unchanged. One of the two then gets a new colour, and refinement
-continues. Parts that are related to the two, and had equal colours too, are thus ordered consistently.
+continues. This also distinguishes the neighbours of the two parts. For example, there are two equal blocks,
+each in its own box. If one of the blocks gets a new colour, its box gets a new colour in the next round.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ import numpy.typing as npt
 
 from needful.core.deadline import Deadline
 
-# The maximum number of times that a part gets a new colour because other parts have the same colour. Parts
-# that still have equal colours after that are sorted by name.
+# The maximum number of rounds in which a part gets a new colour because other parts have the same colour.
+# The limit applies to types and relations together, and to objects. Parts that still have equal colours
+# after the last round are sorted by name.
 MAX_CHOICES = 32
 
 Colours = npt.NDArray[np.uint64]
@@ -33,13 +35,15 @@ Indices = npt.NDArray[np.intp]
 
 @dataclass(slots=True)
 class Structure:
-    """Demonstrations as arrays of numbers; each part is numbered in the order of names.
+    """Demonstrations as arrays of numbers.
 
     A relation is a predicate or a controller. A fact is an atom or an action of a demonstration. An event
-    is a change of an atom, or the execution of an action.
+    is a change of an atom, or the execution of an action. An atom also has an event if it holds in the
+    first state, and another one if it is part of the goal. Types, relations, and the objects of a
+    demonstration are numbered in the order of their names.
 
     Attributes:
-        type_parents: for each type, its parent, or -1.
+        type_parents: for each type, its parent, or -1 if it has no parent.
         relation_kinds: for each relation, whether it is a predicate or a controller, as a number.
         relation_types: for each relation, the types of its arguments.
         object_types: for each object, its type. Objects of different demonstrations are different.
@@ -72,9 +76,9 @@ class CanonicalOrder:
     """Types, relations (predicates and controllers), objects and demonstrations, sorted by colour.
 
     `objects` contains the objects of all demonstrations. The objects of one demonstration are sorted by
-    type, then by the number of changes and actions that involve the object (largest number first), then by
-    colour. If an operator fits several objects equally well, the learner prefers the first ones, so it
-    prefers the objects that are involved in most changes and actions.
+    type, then by the number of events of facts about the object (largest number first), then by colour. If
+    an operator fits several objects equally well, the learner prefers the objects that come first. These
+    are the objects that are involved in most changes and actions.
     """
 
     types: list[int]
@@ -85,6 +89,8 @@ class CanonicalOrder:
 
 def canonical_order(structure: Structure, demonstrations: int, deadline: Deadline) -> CanonicalOrder:
     """Return types, relations, objects and demonstrations in an order that does not depend on names.
+
+    `demonstrations` is the number of demonstrations.
 
     Raises `LearningTimeoutError` if the deadline passes.
     """
@@ -124,7 +130,7 @@ def _salted(numbers: Sequence[int], salt: int) -> Colours:
 
 
 def _sums(size: int, indices: Indices, values: Colours) -> Colours:
-    """Return, for each index below `size`, the sum of the values with this index."""
+    """Return an array of length `size`: element i is the sum of the `values` whose index is i."""
     sums = np.zeros(size, dtype=np.uint64)
     np.add.at(sums, indices, values)
     return sums
@@ -139,7 +145,8 @@ class _Refinement:
 
     def __init__(self, structure: Structure, demonstrations: int, deadline: Deadline) -> None:
         self._check = deadline.check
-        # Parts of different kinds have different colours, so that all colours can be counted together.
+        # Parts of different kinds start with different colours, because `_count` counts the colours of all
+        # kinds together.
         self.types: Colours = np.zeros(len(structure.type_parents), dtype=np.uint64)
         self.relations: Colours = _salted(structure.relation_kinds, 1)
         self.objects: Colours = np.ones(len(structure.object_types), dtype=np.uint64)
@@ -232,13 +239,13 @@ class _Refinement:
         return _mix(own + _sums(len(self.objects), self._argument_objects, about))
 
     def count_events(self) -> npt.NDArray[np.float64]:
-        """Return the number of events of the facts about each object."""
+        """Return, for each object, the number of events (see `Structure`) of the facts about it."""
         counts = self._event_counts[self._argument_facts]
         sums = np.bincount(self._argument_objects, weights=counts, minlength=len(self.objects))
         return sums.astype(np.float64)
 
     def choose_type_or_relation(self) -> bool:
-        """Give a new colour to one of several types, or of several relations, that have equal colours.
+        """If several types have equal colours, give one of them a new colour; otherwise try relations.
 
         Return whether there were types or relations with equal colours.
         """
@@ -251,11 +258,11 @@ class _Refinement:
         return False
 
     def choose_objects(self) -> bool:
-        """Give a new colour to one object per demonstration, if its colour is shared and matters.
+        """Give a new colour to one tied object per demonstration; return whether there was such an object.
 
-        The colour matters if a fact mentions the object together with another object of shared colour.
-        Otherwise the objects of the same colour can be sorted in any order. Return whether an object was
-        chosen.
+        An object is tied if another object of the demonstration has the same colour. Only objects that
+        occur in a fact with another tied argument are chosen. All other tied objects can be sorted in any
+        order, because their order does not affect the order of further objects.
         """
         demonstrations = self._object_demonstrations
         order = np.lexsort((self.objects, demonstrations))

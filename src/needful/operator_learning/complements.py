@@ -21,19 +21,20 @@ from needful.operator_learning.learned_operators import LearnedOperators
 
 # The name of a complement starts with this text.
 NOT = "not "
-# The number of complement atoms that one predicate may have in a demonstration.
+# A predicate gets no complement if it would have more complement atoms than this in a demonstration.
 MAX_COMPLEMENTS = 1_000
-# Two predicates are complements if exactly one of them holds for at least this share of objects and states.
+# Two predicates are complements if exactly one of them holds in at least this share of all cases. A case is
+# a choice of objects for the arguments, in one state.
 ALMOST_ALL = 0.95
 
 
 def find_complements(
     negated: Set[str], demonstrations: Sequence[Demonstration]
 ) -> dict[Predicate, Predicate]:
-    """Return the predicates with the names in `negated`, each with its complement.
+    """Return a map from the predicates with the names in `negated` to their new complements.
 
-    A predicate is left out if it would have too many complement atoms, or if another predicate already is
-    its complement, as `Open` is for `Closed`.
+    A predicate is left out if it would have too many complement atoms, or if an existing predicate already
+    is its complement, as `Open` is the complement of `Closed`.
     """
     if not negated:
         return {}
@@ -56,7 +57,7 @@ def find_complements(
 
 
 def _free_name(name: str, taken: Container[str]) -> str:
-    """Return the name, with more spaces at its end if it is taken."""
+    """Return the name; if it is already used, append spaces until it is new."""
     while name in taken:
         name += " "
     return name
@@ -86,14 +87,14 @@ def with_complements(
 ) -> tuple[Demonstration, ...]:
     """Return the demonstrations with complement atoms: `not P(a)` holds in the states where P(a) does not.
 
-    `complements` maps predicates to their complements. The objects of a complement atom are distinct,
-    because the parameters of an operator are bound to distinct objects.
+    `complements` maps predicates to their complements. Complement atoms are added only for distinct
+    objects, because the parameters of an operator are always bound to distinct objects.
     """
     return tuple(_with_complements(one, complements) for one in demonstrations)
 
 
 def _tuples(predicate: Predicate, objects: Sequence[Object]) -> Iterator[tuple[Object, ...]]:
-    """Yield the tuples of distinct objects that have the types of a predicate's arguments."""
+    """Yield the tuples of distinct objects to which a predicate can be applied."""
     domains = ([obj for obj in objects if obj.type.is_subtype_of(kind)] for kind in predicate.types)
     return (chosen for chosen in product(*domains) if len(set(chosen)) == len(chosen))
 
@@ -120,7 +121,8 @@ def translate_complements(
 ) -> LearnedOperators:
     """Return learned operators with negative preconditions instead of complements.
 
-    `complements` maps predicates to their complements. The given demonstrations have no complement atoms.
+    `complements` maps predicates to their complements. `demonstrations` contains the demonstrations before
+    complement atoms were added.
     """
     negated = {complement.name: predicate for predicate, complement in complements.items()}
     return _Translator(negated).translate(learned, demonstrations)
@@ -132,7 +134,7 @@ _Case: TypeAlias = tuple[Mapping[Variable, Object], AbstractState, AbstractState
 
 @dataclass(frozen=True, slots=True)
 class _Translator:
-    """Translates complements to negative preconditions.
+    """Translates complements to negative preconditions and to effects of the original predicates.
 
     `negated` maps the names of complements to the original predicates.
     """
@@ -162,14 +164,15 @@ class _Translator:
     def _operator(self, data: OperatorData, demonstrations: Sequence[Demonstration]) -> Operator:
         """Translate one operator.
 
-        A precondition `not P` becomes a negative precondition. A delete effect `not P` means that P may
-        become true; it is replaced by the add effect P if P held after all transitions of the operator.
-        Quantified deletes of complements are dropped.
+        A precondition `not P` becomes a negative precondition, and an add effect `not P` becomes the delete
+        effect P. A delete effect `not P` means that P may become true. It becomes the add effect P if P
+        held after all transitions of the operator; otherwise it is dropped. Quantified deletes of
+        complements are dropped.
 
-        A delete effect only means that an atom may become false, but a planner assumes that it is false.
-        The planner could thus satisfy a negative precondition by a delete that does not happen. So deletes
-        of a negated predicate are kept only if the atoms were false after all transitions of the operator.
-        For quantified deletes, `_is_uncertain` tests this.
+        For the learner, a delete effect means that an atom may become false. But a planner assumes that the
+        atom becomes false. The planner could thus satisfy a negative precondition by a delete that does not
+        happen. So a delete of a negated predicate is kept only if its atom was false after all transitions
+        of the operator. For quantified deletes, `_is_uncertain` tests this.
         """
         operator = data.operator
         cases: list[_Case] = []
@@ -228,7 +231,7 @@ class _Translator:
 
 
 def _is_uncertain(pattern: DeletePattern, cases: Sequence[_Case]) -> bool:
-    """Return whether a quantified delete did not happen in some transition.
+    """Return whether there is a transition in which a quantified delete did not happen.
 
     The delete happened if at least one atom that it matches held before the transition, and none after it.
     """

@@ -1,8 +1,8 @@
 """Estimate how often learned operators are wrong on unseen demonstrations, by cross-validation.
 
-Each demonstration is left out once. Operators are learned from the other demonstrations, and tested on
-those left out. The test counts the transitions that backchaining does not explain, and the false claims
-(predicted atoms that do not hold).
+The demonstrations are divided into folds. For each fold, its demonstrations are left out: operators are
+learned from all other demonstrations, and tested on the left-out ones. The test counts the transitions that
+backchaining does not explain, and the false claims (predicted atoms that do not hold).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from needful.operator_learning.false_claims import LiftedClaim, report_false_cla
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.matching import Matcher
 
-# False claims in cross-validation are reported if the number of transitions with false claims is at least
-# `VALIDATION_FACTOR` times the number in training, and exceeds it by at least `VALIDATION_EXCESS`.
+# False claims in cross-validation are reported if they occur in many more transitions than in training: in
+# at least `VALIDATION_FACTOR` times as many, and in at least `VALIDATION_EXCESS` more.
 VALIDATION_FACTOR = 1.5
 VALIDATION_EXCESS = 2
 
@@ -46,7 +46,7 @@ class Validation:
         false_claims: the number of false claims (predicted atoms that do not hold) in left-out transitions.
         false_transitions: the number of left-out transitions with at least one false claim.
         failing: the left-out transitions at which backchaining stopped, in order.
-        claim: the false claim that was made most often in one fold; None if there is none.
+        claim: the claim that was false in the most transitions of one fold; None if no claim was false.
     """
 
     folds: int
@@ -64,7 +64,10 @@ class Validation:
 
 
 def fold_count(demonstrations: int, folds: int) -> int:
-    """Return the number of folds for a number of demonstrations; 0 if cross-validation is impossible."""
+    """Return the number of folds: `folds`, but at most one per demonstration.
+
+    Return 0 if there would be fewer than two folds, because cross-validation is then impossible.
+    """
     count = min(folds, demonstrations)
     return count if count >= 2 else 0
 
@@ -76,11 +79,12 @@ def cross_validate(
     folds: int,
     deadline: Deadline = NO_DEADLINE,
 ) -> Validation:
-    """Learn from all but some of the demonstrations, test on the others, and add up the errors.
+    """Learn once per fold without its demonstrations, test on these, and add up the errors of all folds.
 
     Demonstration i is left out in fold i modulo `folds`. `learned` is the result of learning from all
-    demonstrations. Its repaired atoms are used in the left-out demonstrations, because detection errors
-    there are not errors of the operators. Raises `LearningTimeoutError` if the deadline passes.
+    demonstrations. If atoms were repaired in `learned`, operators are tested on the demonstrations with
+    repaired atoms, so that detection errors do not count as errors of the operators. Raises
+    `LearningTimeoutError` if the deadline passes.
     """
     repaired = recorded if learned.repairs is None else learned.repairs.demonstrations
     skip = learned.skips_idle_steps
@@ -118,9 +122,10 @@ def _rank(claim: LiftedClaim) -> tuple[int, str, str, TransitionId]:
 def validation_doubts(
     validation: Validation, training: Doubts, advise_experiments: bool = True
 ) -> tuple[Doubt, ...]:
-    """Return doubts about operators that were worse in cross-validation than on their training data.
+    """Return doubts if cross-validation found more errors than there are on the training data.
 
-    With `advise_experiments`, the advice includes to test preconditions by experiments. Set it to False if
+    `training` contains the doubts about the operators that were learned from all demonstrations. With
+    `advise_experiments`, users are advised to test preconditions by experiments. Set it to False if
     experiments were part of learning.
     """
     found = []

@@ -14,7 +14,7 @@ from needful.operator_learning.encoding import TransitionId
 INVENTION_ADVICE = " If a predicate is missing, `--invent --keep all` may find it."
 # The advice to find accidental preconditions by experiments, as the end of a sentence.
 EXPERIMENT_ADVICE = ", or test the preconditions with `needful run --experiments`"
-# The maximum number of doubts that are listed in a console.
+# The maximum number of doubts that `list_doubts` lists by default.
 MAX_LISTED_DOUBTS = 10
 
 
@@ -38,7 +38,7 @@ class Doubt(Abbreviated):
     Attributes:
         kind: the kind of the doubt.
         operator: the name of the operator in doubt; None if the doubt concerns no single operator.
-        controller: the name of the controller; None if the doubt concerns no single controller.
+        controller: the name of the controller in doubt; None if the doubt concerns no single controller.
         count: the number of transitions, steps or atoms for which the doubt was observed.
         fact: the observation, as a sentence without a full stop.
         where: an example, such as `for example demonstration 0, step 2`; may be empty.
@@ -80,10 +80,12 @@ class Doubts(Abbreviated):
         false_claims: the number of ground atoms that the operators predict but that do not hold after the
             transition, summed over the transitions; see the module `false_claims`.
         false_transitions: the number of transitions with at least one false claim.
-        purposeless_steps: the number of steps that add atoms, none of them necessary.
-        idle_steps: the number of steps that learning skipped, because they add nothing necessary.
-        repaired_atoms: the number of atoms that were repaired as detection errors.
-        items: the single doubts, sorted by `Doubt.rank`.
+        purposeless_steps: the number of steps that change atoms although neither a later step nor the goal
+            needs these changes.
+        idle_steps: the number of steps that learning skipped, because they add nothing necessary or are
+            outliers.
+        repaired_atoms: the number of atoms that looked like detection errors and were repaired.
+        items: the doubts themselves, sorted by `Doubt.rank`.
     """
 
     transitions: int = 0
@@ -96,7 +98,7 @@ class Doubts(Abbreviated):
     items: tuple[Doubt, ...] = ()
 
     def without_advice(self, advice: str) -> Doubts:
-        """Return the same doubts without a piece of advice, because it has already been followed."""
+        """Return the doubts without the text `advice`, for example because it was already followed."""
         items = (replace(one, advice=one.advice.replace(advice, "")) for one in self.items)
         return replace(self, items=tuple(items))
 
@@ -118,9 +120,9 @@ def example(transition: TransitionId) -> str:
 
 
 def list_doubts(doubts: Sequence[Doubt], most: int | None = MAX_LISTED_DOUBTS) -> list[str]:
-    """Return one line per doubt, for at most `most` doubts, and a last line with the number left out.
+    """Return one line per doubt, for at most `most` doubts; None lists all doubts.
 
-    If `most` is None, all doubts are listed.
+    If doubts are left out, a last line contains their number.
     """
     lines = [f"- {doubt.text}" for doubt in doubts[:most]]
     return [*lines, f"and {len(doubts) - len(lines)} more"] if len(lines) < len(doubts) else lines

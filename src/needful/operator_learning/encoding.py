@@ -13,12 +13,13 @@ from needful.core.atoms import AbstractState
 from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
 
-# A transition, identified by the index of its demonstration and its step, both from 0.
+# Identifies a transition: the index of its demonstration, and its index in this demonstration, both from 0.
 TransitionId: TypeAlias = tuple[int, int]
-# A controller is effective if at least this share of its uses adds an atom. A smaller share may be due to
-# wrong atoms in the demonstrations.
+# A controller is effective if at least this share of its transitions adds an atom. If the share is smaller,
+# the added atoms may be detection errors.
 EFFECTIVE = 0.25
-# A controller that is not effective is incidental if less than this share of the demonstrations uses it.
+# A controller is rare if fewer than this share of the demonstrations use it. Transitions of a controller
+# that is rare and not effective are incidental (see `EncodedTransition`).
 REGULAR = 0.5
 
 
@@ -26,19 +27,25 @@ REGULAR = 0.5
 class EncodedTransition:
     """One transition: `controller`, executed on `arguments`, led from the state `before` to `after`.
 
-    `number` is the index of the transition among those of all demonstrations. `demonstration` is the index
-    of its demonstration, and `step` is its index in this demonstration. `arguments` are object numbers.
-    `before` (s_{i-1} in the paper) and `after` (s_i) are masks of atoms. The numbers of objects and atoms
-    are defined by the demonstration's `table`.
-
-    If `skippable` is true, backchaining may leave the transition unexplained if it adds nothing necessary.
-    If `idle` is true, the transition adds no atom, and the step before or after it has the same action: the
-    action was repeated, or it failed and was tried again. If `ignored` is true, the learner ignores the
-    transition: either the transition repeats the step before it and changed nothing, or it is an outlier
-    (see `noise`). If `redone` is true, a later step of the same controller adds no atom, although all atoms
-    that this transition adds have held since. So the demonstrator did not consider this transition enough.
-    If `incidental` is true, the controller hardly ever adds an atom, and few demonstrations use it. The
-    transition is probably a detour, so the preconditions of its operator are not necessary.
+    Attributes:
+        number: the index of the transition among the transitions of all demonstrations.
+        demonstration: the index of the demonstration.
+        step: the index of the transition in its demonstration.
+        table: the objects and atoms of the demonstration, with their numbers.
+        controller: the executed controller.
+        arguments: the numbers of the objects on which the controller was executed.
+        before: the atoms that hold before the transition, as a mask (s_{i-1} in the paper).
+        after: the atoms that hold after the transition, as a mask (s_i in the paper).
+        skippable: whether backchaining may leave the transition unexplained if it adds nothing necessary.
+        idle: whether the transition is skippable and adds no atom, and the step before or after it has the
+            same action. The action was probably repeated, or it failed and was tried again.
+        ignored: whether the learner ignores the transition. Either the transition repeats the action of the
+            step before it and changes nothing, or it is an outlier (see `outliers`).
+        redone: whether a later step uses the same controller but adds no atom, and all atoms that this
+            transition adds hold until that step. The demonstrator probably executed the controller again
+            because the effect of this transition was not sufficient.
+        incidental: whether the controller rarely adds an atom, and few demonstrations use it. The
+            transition is probably a detour, so backchaining need not make its preconditions necessary.
     """
 
     number: int
@@ -61,23 +68,26 @@ class EncodedTransition:
 
     @property
     def transition_id(self) -> TransitionId:
-        """The index of the demonstration, and the transition's step in this demonstration."""
+        """The index of the demonstration, and the index of the transition in this demonstration."""
         return (self.demonstration, self.step)
 
     @property
     def added(self) -> int:
-        """The atoms that became true."""
+        """The atoms that became true, as a mask."""
         return self.after & ~self.before
 
     @property
     def deleted(self) -> int:
-        """The atoms that became false."""
+        """The atoms that became false, as a mask."""
         return self.before & ~self.after
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedDemonstration:
-    """The transitions of one demonstration and its goal."""
+    """The transitions and the goal of one demonstration, with numbered objects and atoms.
+
+    `goal` is a mask of atoms; `table` contains the numbers of objects and atoms.
+    """
 
     index: int
     table: AtomTable
@@ -121,10 +131,10 @@ class NumberedDemonstration(NamedTuple):
     """A demonstration with numbered objects and atoms.
 
     Attributes:
-        table: the numbers of objects and atoms.
-        goal: the mask of the goal.
-        states: the mask of each state.
-        actions: the controller and the numbers of its arguments for each action.
+        table: the objects and atoms with their numbers.
+        goal: the atoms of the goal, as a mask.
+        states: for each state, the atoms that hold, as a mask.
+        actions: for each action, the controller and the numbers of its arguments.
     """
 
     table: AtomTable
@@ -148,9 +158,10 @@ def number_transitions(
 ) -> tuple[EncodedDemonstration, ...]:
     """Return the demonstrations with numbered transitions.
 
-    With `skip_idle_steps`, backchaining may skip a transition (see `EncodedTransition.skippable`), unless
-    its controller hardly ever adds an atom. Without this exception, the learner would find no operator for
-    a controller whose effects the predicates do not describe.
+    With `skip_idle_steps`, the transitions of effective controllers are skippable (see `EFFECTIVE` and
+    `EncodedTransition.skippable`). A controller that rarely adds an atom is not effective: perhaps the
+    predicates do not describe its effects. If its transitions were skippable, the learner would find no
+    operator for it.
     """
     numbers = itertools.count()
     effective = _effective_controllers(demonstrations) if skip_idle_steps else frozenset[str]()
@@ -163,7 +174,10 @@ def number_transitions(
 def ignore_transitions(
     demonstrations: Iterable[EncodedDemonstration], ignored: Set[TransitionId]
 ) -> tuple[EncodedDemonstration, ...]:
-    """Return the demonstrations with the given transitions marked as ignored; the others are the same."""
+    """Return the demonstrations with the given transitions marked as ignored.
+
+    The other transitions are unchanged.
+    """
 
     def marked(transition: EncodedTransition) -> EncodedTransition:
         return replace(transition, ignored=True) if transition.transition_id in ignored else transition
@@ -175,7 +189,7 @@ def ignore_transitions(
 
 
 def _effective_controllers(demonstrations: Sequence[NumberedDemonstration]) -> frozenset[str]:
-    """Return the names of the controllers of which at least the share `EFFECTIVE` of uses adds an atom."""
+    """Return the names of the controllers that add an atom often enough; see `EFFECTIVE`."""
     uses, adding = Counter[str](), Counter[str]()
     for demonstration in demonstrations:
         steps = zip(demonstration.actions, itertools.pairwise(demonstration.states), strict=True)
@@ -186,7 +200,7 @@ def _effective_controllers(demonstrations: Sequence[NumberedDemonstration]) -> f
 
 
 def _rare_controllers(demonstrations: Sequence[NumberedDemonstration]) -> frozenset[str]:
-    """Return the names of the controllers that less than the share `REGULAR` of demonstrations use."""
+    """Return the names of the controllers that few demonstrations use; see `REGULAR`."""
     used_in = Counter(
         name for demo in demonstrations for name in {controller.name for controller, _ in demo.actions}
     )
@@ -204,7 +218,10 @@ def _numbered(demonstration: Demonstration) -> NumberedDemonstration:
 
 
 def _encode_states(states: Sequence[AbstractState], table: AtomTable) -> list[int]:
-    """Encode each state; consecutive states share most atoms, so only the differences are encoded."""
+    """Return each state as a mask of atoms.
+
+    Consecutive states share most atoms. To save time, only the differences are encoded.
+    """
     masks = [table.encode(states[0])]
     for before, after in itertools.pairwise(states):
         masks.append(masks[-1] & ~table.encode(before - after) | table.encode(after - before))
@@ -218,7 +235,10 @@ def _encode(
     skippable: frozenset[str],
     incidental: frozenset[str],
 ) -> EncodedDemonstration:
-    """Encode one demonstration; `skippable` and `incidental` contain the names of such controllers."""
+    """Encode one demonstration.
+
+    `skippable` and `incidental` contain the names of the controllers whose transitions are marked as such.
+    """
     table, goal, states, actions = demonstration
     calls = [("", ()), *((controller.name, arguments) for controller, arguments in actions), ("", ())]
     transitions: list[EncodedTransition] = []
@@ -248,7 +268,7 @@ def _encode(
 
 
 def _mark_redone(transitions: Sequence[EncodedTransition]) -> tuple[EncodedTransition, ...]:
-    """Mark the transitions that were done again; see `EncodedTransition.redone`."""
+    """Return the transitions of a demonstration, with `EncodedTransition.redone` set."""
     redone: set[int] = set()
     for _, group in itertools.groupby(transitions, key=_call):
         run = list(group)

@@ -25,15 +25,15 @@ class TransitionEvidence(Abbreviated):
 
     Attributes:
         demonstration: the index of the demonstration.
-        step: the index of the transition in it.
+        step: the index of the transition in the demonstration.
         objects: the objects that the operator's parameters are bound to.
         necessary: the atoms that must hold after the transition (α in the paper), or None if
-            backchaining did not reach it.
+            backchaining did not reach the transition.
         added: the atoms that became true.
         deleted: the atoms that became false.
-        needed_by: for each necessary atom that became true, a text that names what needs the atom: `goal`,
-            or the first later operator with this precondition and the step of this operator. The same for
-            each atom that became false, if it is a negative precondition of a later operator.
+        needed_by: for each change that is needed later, a text that names what needs it: `goal`, or the
+            first later operator that needs it and the step of this operator. A change is a necessary atom
+            that became true, or a negative precondition of a later operator that became false.
     """
 
     demonstration: int
@@ -82,7 +82,7 @@ class Occurrence(Abbreviated):
 
     Attributes:
         demonstration: the index of the demonstration.
-        step: the index of the transition in it.
+        step: the index of the transition in the demonstration.
         atom: the ground atom that became true, became false or stayed true (keep effect).
         needed_by: for an add effect, what needs the atom: a later step or the goal. For a delete effect,
             the later step that needs the atom to be false, if any. None for other effects.
@@ -116,18 +116,21 @@ class Reason(Abbreviated):
 class OperatorExplanation(Abbreviated):
     """The reason for each effect of an operator.
 
-    Each `Reason` counts transitions that the operator was induced from.
+    A `Reason` counts transitions that the operator was induced from. Which of them are counted depends on
+    the kind of effect.
 
     Attributes:
         operator: the explained operator.
         transitions: the number of transitions that it was induced from.
         demonstrations: the number of demonstrations that these transitions belong to.
-        adds: for each add effect, the transitions in which it became true and was necessary.
-        keeps: for each keep effect, the transitions after which it was necessary.
-        deletes: for each atomic delete, the transitions in which its atom became false.
-        patterns: for each quantified delete, the transitions in which it matches an atom that became
-            false and that no atomic delete of the operator deletes.
-        not_predicted: for each predicate, how often an atom became true that is not an add effect.
+        adds: the reason for each add effect; counts transitions in which its atom became true and was
+            necessary.
+        keeps: the reason for each keep effect; counts transitions after which its atom was necessary.
+        deletes: the reason for each atomic delete; counts transitions in which its atom became false.
+        patterns: the reason for each quantified delete; counts transitions in which it matches an atom that
+            became false and that no atomic delete of the operator deletes.
+        not_predicted: for each predicate's name, how many of its atoms became true in the transitions
+            although the operator does not add them.
     """
 
     operator: Operator
@@ -184,7 +187,7 @@ def _find_consumer(atom: GroundAtom, learned: LearnedOperators, demonstration: i
     """Return a text that names what needs the atom after a step.
 
     The text names the first later operator that has the atom as a precondition or as a negative
-    precondition. If there is no such operator, the text is `goal`.
+    precondition, and the step of this operator. If there is no such operator, the text is `goal`.
     """
     chain = learned.chains[demonstration]
     for later in range(step + 1, len(chain)):

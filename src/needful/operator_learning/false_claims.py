@@ -1,19 +1,20 @@
 """Count and describe the false claims of operators: atoms that they predict and that do not hold.
 
-Coverage asks whether some grounding of an operator explains each demonstrated step. A planner may choose
-any grounding whose preconditions hold. So an operator can cover every demonstration and still be false: it
-may predict that picking up any block clears any other block. For a transition τ, the false claims C_τ(Ω)
-are the atoms that some applicable grounding predicts although they do not hold afterwards. The controller
-arguments of the grounding must be the objects of the executed action. V(Ω) is the sum of |C_τ(Ω)| over all
-transitions.
+A demonstrated step is covered if some grounding of an operator explains it. But a planner may choose any
+grounding whose preconditions hold. So an operator can cover every demonstration and still be wrong. For
+example, it may predict that picking up any block clears any other block. For a transition τ and a set of
+operators Ω, the false claims C_τ(Ω) are the atoms that some applicable grounding predicts, but that do not
+hold after τ. Only groundings that bind the controller arguments to the objects of the executed action are
+considered. V(Ω) is the sum of |C_τ(Ω)| over all transitions.
 
 V is only compared between sets of operators, and never required to be 0. If the continuous parameters of a
 controller determine which objects it affects, even correct operators make false claims, because abstract
 operators do not know these parameters.
 
-`Validity` counts false claims as ground atoms; learning needs no more. For users, `report_false_claims`
-finds the most frequent false claim of each operator. A claim is false in one of two ways: an add effect
-does not hold after a transition, or an atom that the operator does not delete became false.
+`Validity` counts false claims as ground atoms, which is enough for learning. For users,
+`report_false_claims` finds the most frequent false claim of each operator. There are two kinds of false
+claims: an add effect that does not hold after a transition, and an atom that became false although the
+operator does not delete it.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class FalseClaims(NamedTuple):
         return FalseClaims(self.known | other.known, self.unknown | other.unknown)
 
     def count(self) -> int:  # type: ignore[override]
-        """Return the number of atoms."""
+        """Return the number of false claims."""
         return self.known.bit_count() + len(self.unknown)
 
 
@@ -77,9 +78,10 @@ class Validity:
     def by_transition(
         self, operators: Iterable[Operator], numbers: Container[int] | None = None
     ) -> Mapping[int, FalseClaims]:
-        """Return a map from the number of each transition to the false claims of the operators there.
+        """Return a map from the numbers of transitions to the false claims of the operators about them.
 
-        If `numbers` is given, only the transitions with these numbers are examined.
+        Transitions without false claims are left out. If `numbers` is given, only the transitions with
+        these numbers are examined.
         """
         found: dict[int, FalseClaims] = {}
         for operator in operators:
@@ -89,7 +91,7 @@ class Validity:
         return found
 
     def of_operator(self, operator: Operator) -> Mapping[int, FalseClaims]:
-        """Return a map from the numbers of transitions to the false claims of one operator there."""
+        """Return a map from the numbers of transitions to the false claims of one operator about them."""
         known = self._claims.get(operator.text)
         if known is None:
             known = self._claims[operator.text] = self._at(operator)
@@ -118,12 +120,12 @@ class LiftedClaim:
     """The most frequent false claim of an operator: an atom that it predicts but that does not hold.
 
     Attributes:
-        operator: the operator.
+        operator: the operator that makes the claim.
         atom: the add effect that did not hold; or a pattern of the atoms that became false although the
             operator does not delete them.
         transitions: the transitions in which the claim is false, in order.
-        applicable: the number of transitions in which the operator is applicable to the arguments of the
-            executed action.
+        applicable: the number of transitions in which the operator is applicable, with its controller
+            arguments bound to the objects of the executed action.
     """
 
     operator: Operator
@@ -133,7 +135,10 @@ class LiftedClaim:
 
     @property
     def unnamed(self) -> tuple[str, ...]:
-        """The variables of the claimed add effect that are not arguments of the controller."""
+        """The names of the variables in the false add effect that are not arguments of the controller.
+
+        Empty if the claim is not about an add effect.
+        """
         if isinstance(self.atom, DeletePattern):
             return ()
         named = self.operator.controller_arguments
@@ -145,7 +150,7 @@ class FalseClaimReport:
     """The false claims of operators: atoms that they predict in demonstrations, but that do not hold.
 
     Attributes:
-        count: V(Ω), the number of false ground atoms, summed over the transitions.
+        count: V(Ω), the number of false claims (as ground atoms), summed over the transitions.
         transitions: the number of transitions with at least one false claim.
         claims: the most frequent false claim of each operator that makes one, in the order of operators.
     """
@@ -158,7 +163,7 @@ class FalseClaimReport:
 def report_false_claims(
     operators: Sequence[Operator], demonstrations: Iterable[EncodedDemonstration], matcher: Matcher
 ) -> FalseClaimReport:
-    """Count the false claims of operators in demonstrations; find each operator's most frequent one."""
+    """Count the false claims of operators in demonstrations; find each operator's most frequent claim."""
     index = TransitionIndex.of(demonstrations)
     validity = Validity(index, matcher)
     by_transition = validity.by_transition(operators)
@@ -175,7 +180,7 @@ def report_false_claims(
 def lift_pattern(atom: GroundAtom, lifting: dict[Object, Variable]) -> DeletePattern:
     """Return an atom with variables for the objects in `lifting`, and wildcards for the other objects.
 
-    A variable whose type is too wide for the predicate is replaced by a wildcard, too.
+    If the type of a variable is too wide for the predicate, a wildcard is used instead.
     """
     arguments = []
     for obj, kind in zip(atom.objects, atom.predicate.types, strict=True):
@@ -186,7 +191,7 @@ def lift_pattern(atom: GroundAtom, lifting: dict[Object, Variable]) -> DeletePat
 
 
 def specificity(pattern: DeletePattern) -> tuple[int, str]:
-    """Return a key that sorts patterns with few wildcards first, then by text."""
+    """Return a sort key for patterns: the number of wildcards (fewest first), then the text."""
     return (sum(isinstance(one, Wildcard) for one in pattern.arguments), str(pattern))
 
 

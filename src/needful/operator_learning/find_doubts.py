@@ -1,10 +1,11 @@
 """Find doubts about learned operators: signs in the demonstrations that an operator may be wrong.
 
 Even operators that explain all demonstrations can be wrong. The signs are false claims (an operator
-predicts an atom that does not hold), effects that rarely happened, steps that nothing later needs, idle
-steps, repaired atoms, and transitions that no operator explains. All these doubts follow from the
-demonstrations alone, so they are stored with the model. The doubts of `cross_validation.validation_doubts`
-are not stored, because cross-validation may be skipped to save time.
+predicts an atom that does not hold), operators with few transitions, add effects that rarely became true,
+steps whose changes nothing needs later, skipped steps, repaired atoms, and transitions that no operator
+explains. All these doubts follow from the demonstrations alone, so they are stored with the model. Doubts
+from cross-validation are found separately (`cross_validation.validation_doubts`), because cross-validation
+may be skipped to save time.
 """
 
 from __future__ import annotations
@@ -38,9 +39,10 @@ from needful.operator_learning.false_claims import (
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.matching import Matcher
 
-# An operator with fewer transitions than this is doubtful.
+# An operator that was learned from fewer transitions than this is doubtful.
 MIN_TRANSITIONS = 2
-# An add effect that became true in a smaller share of the operator's transitions is doubtful.
+# An add effect is doubtful if its atom became true in less than this share of the operator's transitions.
+# In the other transitions, the atom already held before.
 MIN_EFFECT_SHARE = 0.5
 
 
@@ -49,8 +51,8 @@ def find_doubts(
 ) -> Doubts:
     """Find the doubts about learned operators.
 
-    `recorded` contains the demonstrations before atoms were repaired, and no replays. Raises
-    `LearningTimeoutError` if the deadline passes.
+    `recorded` contains the demonstrations before atoms were repaired. It must not contain replays (random
+    actions executed in the simulator). Raises `LearningTimeoutError` if the deadline passes.
     """
     repaired = recorded if learned.repairs is None else learned.repairs.demonstrations
     steps = tuple(_reached_steps(learned, repaired))
@@ -79,14 +81,14 @@ def with_false_claims(
     demonstrations: Sequence[Demonstration],
     deadline: Deadline = NO_DEADLINE,
 ) -> Doubts:
-    """Return the doubts with the false claims of `operators` instead of those that `doubts` contains.
+    """Replace the false claims in `doubts` by the false claims of `operators`; return the new doubts.
 
     An operator makes a false claim if it predicts an atom that does not hold. Experiments drop
     preconditions, so operators may make more false claims than when they were learned. `learned` shows
-    which operator explains a transition. `demonstrations` contains the demonstrations with repaired atoms;
-    replays that follow them are ignored.
+    which operator explains a transition. `demonstrations` contains the demonstrations with repaired atoms.
+    Replays (random actions executed in the simulator) may follow them, and are ignored.
     """
-    # Replays have no goal, so nothing is known to be necessary at their end.
+    # Leave out replays. They have no goal, so the atoms that must hold at their end are unknown (None).
     with_goal = [
         demonstration
         for index, demonstration in enumerate(demonstrations)
@@ -101,13 +103,13 @@ def with_false_claims(
         false_transitions=report.transitions,
         items=tuple(sorted(items, key=lambda one: one.rank)),
     )
-    # Predicates can only be invented from states.
+    # Inventing predicates needs states. Do not advise it if a demonstration was recorded without states.
     has_states = all(one.states is not None for one in with_goal)
     return found if has_states else found.without_advice(INVENTION_ADVICE)
 
 
 def _doubt_claim(claim: LiftedClaim, learned: LearnedOperators) -> Doubt:
-    """Return the doubt about the most frequent false claim (predicted atom that does not hold)."""
+    """Return the doubt that describes a false claim (a predicted atom that does not hold)."""
     operator, count = claim.operator, len(claim.transitions)
     if isinstance(claim.atom, LiftedAtom):
         chosen = f" for some {' and '.join(claim.unnamed)}" if claim.unnamed else ""
@@ -129,7 +131,7 @@ def _claim_advice(claim: LiftedClaim, learned: LearnedOperators) -> str:
     """Return the advice about a false claim (a predicted atom that does not hold).
 
     The advice depends on whether other operators explain all transitions in which the claim is false, and
-    on whether the atom mentions an object that is no argument of the controller.
+    on whether the atom mentions an object that is not an argument of the controller.
     """
     operator, controller = claim.operator, claim.operator.controller
     links = [learned.chains[demonstration][step] for demonstration, step in claim.transitions]
@@ -155,8 +157,8 @@ def _claim_advice(claim: LiftedClaim, learned: LearnedOperators) -> str:
 def _doubt_data(data: OperatorData, demonstrations: Sequence[Demonstration]) -> Iterator[Doubt]:
     """Yield a doubt if an operator has too few transitions, or an add effect that rarely became true.
 
-    `data` may contain transitions of replays, which follow the demonstrations. Their states are not in
-    `demonstrations`, so these transitions are only counted.
+    `data` may also contain transitions of replays (random actions executed in the simulator). Their states
+    are not in `demonstrations`, so these transitions are counted, but their atoms are not examined.
     """
     operator, total = data.operator, len(data.groundings)
     known = [one for one in data.groundings if one.demonstration < len(demonstrations)]
@@ -199,7 +201,7 @@ def _transitions_where_it_held(
     groundings: Sequence[GroundedTransition],
     demonstrations: Sequence[Demonstration],
 ) -> list[TransitionId]:
-    """Return the transitions of an operator before which the given lifted atom already held."""
+    """Return those transitions in `groundings` before which the given lifted atom already held."""
     return [
         (one.demonstration, one.step)
         for one in groundings
@@ -215,7 +217,8 @@ class _ReachedStep:
     Attributes:
         demonstration: the demonstration.
         transition: the index of the demonstration, and the index of the step.
-        skipped: whether no operator explains the step, because the step adds nothing necessary.
+        skipped: whether backchaining skipped the step: no operator explains it, because it adds nothing
+            necessary or is an outlier.
         purposeless: whether the step changes atoms, but no change is needed later: no atom that it adds is
             necessary, and no atom that it makes false is a negative precondition of a later operator.
     """
@@ -281,7 +284,7 @@ def _doubt_uncovered(learned: LearnedOperators, demonstrations: Sequence[Demonst
 
 
 def _doubt_wasted(steps: Iterable[_ReachedStep], learned: LearnedOperators) -> Iterator[Doubt]:
-    """Yield doubts about steps that add no atom or that nothing later needs, per controller."""
+    """Yield, for each controller, doubts about steps that were skipped or whose changes nothing needs."""
     by_controller: dict[str, list[_ReachedStep]] = {}
     for step in steps:
         by_controller.setdefault(step.controller.name, []).append(step)
@@ -310,7 +313,10 @@ def _purposeless(name: str, steps: Sequence[_ReachedStep], operator: Operator | 
 
 
 def _idle(name: str, steps: Sequence[_ReachedStep], operator: Operator | None) -> Iterator[Doubt]:
-    """Yield doubts about skipped steps: outliers, which add necessary atoms, and steps that add none."""
+    """Yield at most two doubts about skipped steps: one about outliers, one about steps without new atoms.
+
+    A skipped step that adds necessary atoms is an outlier.
+    """
     skipped = [step for step in steps if step.skipped and not step.purposeless]
     outliers = [step.transition for step in skipped if step.adds]
     idle = [step.transition for step in skipped if not step.adds]
@@ -336,10 +342,11 @@ def _idle(name: str, steps: Sequence[_ReachedStep], operator: Operator | None) -
 def _changed_patterns(
     steps: Sequence[_ReachedStep], operator: Operator | None
 ) -> Mapping[tuple[DeletePattern, bool], list[TransitionId]]:
-    """Group the steps of a controller by the atoms that they change, lifted to the controller's arguments.
+    """Group the steps of a controller by the atoms that they change.
 
-    In a key, the pattern of an atom is followed by whether the atom became true. If a step makes some atoms
-    true, those that it makes false are left out.
+    Atoms are written as patterns over the controller's arguments. A key is a pattern, and whether its atoms
+    became true. The value contains the steps with this change. If a step makes some atoms true, the atoms
+    that it makes false are left out.
     """
     found: dict[tuple[DeletePattern, bool], list[TransitionId]] = {}
     for step in steps:
@@ -355,7 +362,7 @@ def _changed_patterns(
 
 
 def _only_operator(controller: str, learned: LearnedOperators) -> Operator | None:
-    """Return the operator of a controller; None if it has none or several."""
+    """Return the only operator of a controller; None if the controller has no or several operators."""
     found = [one for one in learned.operators if one.controller.name == controller]
     return found[0] if len(found) == 1 else None
 

@@ -23,7 +23,8 @@ from needful.operator_learning.partition import FittedOperator
 
 # The maximum number of times that hill climbing is resumed after it ended with uncovered transitions.
 MAX_ESCAPES = 8
-# The number of transitions that must agree on a reliable effect. One transition alone is no evidence.
+# Reliable effects (see `reliable_effects`) are added only to operators with at least this number of
+# transitions. A single transition is not enough evidence.
 MIN_TRANSITIONS = 2
 
 Move: TypeAlias = Callable[[Hypothesis, LearningProblem], Hypothesis]
@@ -41,7 +42,7 @@ class ClimbStep(Abbreviated):
 
 
 def operator_text(fitted: FittedOperator) -> str:
-    """Return the text of an operator."""
+    """Return the text of a fitted operator; the default of `Climb.describe`."""
     return fitted.operator.text
 
 
@@ -49,7 +50,7 @@ def operator_text(fitted: FittedOperator) -> str:
 class Climb(Abbreviated):
     """The operators that hill climbing has reached, and the steps that led to them.
 
-    `describe` returns the text of an operator, to be recorded in a step.
+    `describe` returns the text by which an operator is recorded in a step.
     """
 
     hypothesis: Hypothesis
@@ -133,7 +134,7 @@ def reduce_truthfully(start: Hypothesis, problem: LearningProblem) -> Hypothesis
     A deletion moves transitions to other operators, whose preconditions then become weaker. The weaker
     operators may predict atoms that do not hold (false claims; see `false_claims`). A deletion that
     increases the number of false claims is rejected. The last operator of a controller is never deleted. If
-    no deletion is possible, return `start`.
+    no allowed deletion lowers the objective, return `start`.
     """
     controllers = [candidate.controller for candidate in start.candidates]
     best = start
@@ -150,15 +151,16 @@ def reduce_truthfully(start: Hypothesis, problem: LearningProblem) -> Hypothesis
 
 
 def keep_all_operators(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Return `start` unchanged: an ablation in which the number of operators does not matter (λ = 0)."""
+    """Return `start` unchanged: an ablation without a penalty on the number of operators (λ = 0)."""
     return start
 
 
 def climb_where_stuck(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb:
     """Try to cover the transitions that are still uncovered after hill climbing.
 
-    After each improvement, `resume` continues hill climbing, which also deletes operators. There are at
-    most `MAX_ESCAPES` improvements. If `climb` already covers all transitions, it is returned unchanged.
+    `cover_where_stuck` searches for an improvement. After each improvement, `resume` continues hill
+    climbing, which may also delete operators. There are at most `MAX_ESCAPES` improvements. If `climb`
+    already covers all transitions, it is returned unchanged.
     """
     for _ in range(MAX_ESCAPES):
         if not climb.hypothesis.coverage.uncovered:
@@ -188,11 +190,13 @@ def reliable_effects(climb: Climb, problem: LearningProblem) -> Climb:
     the effects of an operator under these conditions:
 
     - The atom held after every transition of the operator, and there are at least two transitions.
-    - The operator does not predict the atom in every transition: sometimes the atom became true without
-      being an add effect, or a quantified delete matches it.
-    - Some operator has the atom's predicate as a precondition, and some operator deletes the predicate.
-      Otherwise no plan needs the effect, or the predicate stays true.
+    - In at least one transition, the operator does not predict the atom: the atom became true without being
+      an add effect, or it stayed true although a quantified delete matches it.
+    - Some operator has the atom's predicate in a precondition, and some operator deletes atoms of this
+      predicate. Otherwise no plan needs the effect, or atoms of the predicate stay true anyway.
     - The number of false claims (predicted atoms that do not hold) does not increase; see `false_claims`.
+
+    If fewer transitions would be covered with the new effects, none of them is added.
 
     The paper has no such step: its operators predict only changes that were necessary in a demonstration.
     """
@@ -215,7 +219,7 @@ def reliable_effects(climb: Climb, problem: LearningProblem) -> Climb:
 
 
 def _reusable_predicates(operators: Iterable[Operator]) -> frozenset[str]:
-    """Return the names of predicates that some operator requires and some operator deletes."""
+    """Return the names of the predicates that occur in a precondition and in a delete of some operators."""
     required, deleted = set[str](), set[str]()
     for operator in operators:
         required |= {atom.predicate.name for atom in operator.preconditions}
