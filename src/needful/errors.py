@@ -72,10 +72,10 @@ class MissingPackageError(InvalidInputError, ModuleNotFoundError):
 
 
 class MissingExtraError(MissingPackageError):
-    """A package is not installed that belongs to an extra, a group of optional dependencies.
+    """A package of an extra (a group of optional dependencies) is not installed.
 
-    `feature` is the part of `needful` that needs the package. `alternative` describes how to do without it,
-    and starts with a comma.
+    `feature` is the part of `needful` that needs the package. `alternative` describes what to do without
+    the package. The message ends with it, so it starts with a comma.
     """
 
     def __init__(self, feature: str, package: str, extra: str, alternative: str = "") -> None:
@@ -127,7 +127,7 @@ class PlannerError(NeedfulError):
 
 
 def check_at_least(minimum: int, **settings: int | None) -> None:
-    """Raise `InvalidInputError` if a setting is no integer or too small; None means it is not used."""
+    """Raise `InvalidInputError` if a setting is not an integer or is too small; None is allowed."""
     for name, value in settings.items():
         if value is None:
             continue
@@ -140,7 +140,7 @@ def check_at_least(minimum: int, **settings: int | None) -> None:
 
 
 def check_seconds(**limits: float) -> None:
-    """Raise `InvalidInputError` if a time limit is no number or not above 0."""
+    """Raise `InvalidInputError` unless every time limit is a number above 0."""
     for name, value in limits.items():
         if not (isinstance(value, int | float) and value > 0):
             raise InvalidInputError(f"{name} must be more than 0 seconds, got {value!r}.")

@@ -32,7 +32,8 @@ class AtomTable:
     """
 
     def __init__(self, objects: Iterable[Object]) -> None:
-        # Objects are often sorted already. `dict.fromkeys` keeps their order, so that sorting is fast.
+        # Remove duplicates with `dict.fromkeys`, which keeps the order. Objects are often sorted already,
+        # and sorting them again is then fast.
         self.objects: tuple[Object, ...] = tuple(sorted(dict.fromkeys(objects)))
         self.object_number: dict[Object, int] = {obj: i for i, obj in enumerate(self.objects)}
         self.atoms: list[GroundAtom] = []
@@ -73,8 +74,8 @@ class AtomTable:
     ) -> AtomTable:
         """Return a copy of this table in which objects, atoms and predicates are replaced by others.
 
-        `objects` and `atoms` are the new ones in the order of their numbers, which stay the same. `names`
-        maps the name of each predicate to its new name.
+        All numbers stay the same: `objects[i]` replaces the object with number i, and `atoms[i]` the atom
+        with number i. `names` maps the name of each predicate to its new name.
         """
         table = AtomTable(())
         table.objects = tuple(objects)
@@ -150,9 +151,10 @@ class AtomTable:
         return mask
 
     def without_number(self, lifted: Iterable[AtomKey], binding: Sequence[int]) -> frozenset[AtomKey]:
-        """Replace the variables of lifted atoms by objects, and return the keys of atoms without a number.
+        """Replace the variables of lifted atoms by objects; return the keys of atoms that have no number.
 
-        `binding` holds the object number of each variable.
+        `lifted` holds the keys of the lifted atoms, and `binding` the object number of each variable. Of
+        the resulting ground atoms, only those without a number are returned.
         """
         keys = ((name, tuple([binding[variable] for variable in variables])) for name, variables in lifted)
         return frozenset(key for key in keys if key not in self._bits)

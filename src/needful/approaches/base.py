@@ -33,7 +33,8 @@ class Progress(Protocol):
     def stage(self, name: str, total: int | None = None) -> Callable[[int], None]:
         """Begin a stage of `total` parts (None if unknown).
 
-        Returns a function. The caller passes it the number of finished parts whenever this changes.
+        Returns a function. Call this function with the number of finished parts whenever the number
+        changes.
         """
         ...
 
@@ -48,7 +49,8 @@ class ClimbObserver(Protocol):
     def observe_hypothesis(self, uncovered: int, operators: int, transitions: int) -> None:
         """Receive the size of a new hypothesis.
 
-        It has `operators` operators, which do not explain `uncovered` of all `transitions` transitions.
+        The hypothesis has `operators` operators. Of all `transitions` transitions, they leave `uncovered`
+        unexplained.
         """
         ...
 
@@ -78,7 +80,7 @@ class LearningConfig:
         progress: receives progress reports of the stages of learning.
         validation_folds: the number of folds of cross-validation, which estimates how often the operators
             are wrong on unseen demonstrations. 0 means no cross-validation.
-        validation_limit: cross-validation is skipped if it is expected to take this many seconds.
+        validation_limit: cross-validation is skipped if it is expected to take this many seconds or more.
         practice_tasks: tasks without demonstrations that the learner tries to solve in the simulator, to
             gain further demonstrations, or to test invented predicates. Used only with `experiments` or
             `invention`.
@@ -118,7 +120,7 @@ class Solver(Protocol):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The vocabulary of its plans: that of the environment, and invented predicates."""
+        """The vocabulary of the plans: the environment's, extended by invented predicates."""
         ...
 
     def solve(self, task: Task, seed: int) -> PlanningResult:
@@ -161,7 +163,7 @@ class Learned(Protocol):
         They are the numbers of transitions and operators, the coverage (the fraction of transitions that
         the operators explain), and the seconds that each stage took. For operators, there are also the
         doubts (signs that an operator may be wrong) as texts, and the numbers of false claims (predicted
-        atoms that do not hold) and of doubtful steps.
+        atoms that do not hold) and of doubtful steps (demonstrated steps that add nothing necessary).
         """
         ...
 
@@ -194,7 +196,7 @@ class Approach(Protocol):
 
     @property
     def acts_closed_loop(self) -> bool:
-        """Whether what is learned can act in a world; otherwise it can only plan."""
+        """Whether the learned model or policy can act in a world; otherwise it can only plan."""
         ...
 
     @property

@@ -222,9 +222,9 @@ def with_experiments(
 ) -> LearnedModel:
     """Return the learned model, corrected by experiments in the simulator.
 
-    An experiment executes an operator's controller in the simulator. Atoms that become false although the
-    operator predicts them become deletes (`add_side_effects`). Preconditions that prove unnecessary are
-    dropped (`drop_accidental_preconditions` lists the exceptions).
+    An experiment executes an operator's controller in the simulator. If an atom becomes false although the
+    operator predicts that it stays true, the operator gets a delete for it (`add_side_effects`).
+    Preconditions that prove unnecessary are dropped (`drop_accidental_preconditions` lists the exceptions).
 
     The learner then tries to solve `practice_tasks`. If it solves a task only with an assumption, such as
     that a precondition is not needed, the solution becomes a demonstration (`Practice`). `learn_again`
@@ -255,7 +255,7 @@ def with_experiments(
 
 
 def _until(deadline: Deadline, execute: Execute) -> Execute:
-    """Return `execute`, extended by a check: once the deadline has passed, it raises an error."""
+    """Return a function that calls `execute`, but raises an error once the deadline has passed."""
 
     def execute_until_deadline(state: State, action: GroundController) -> Execution:
         deadline.check()
@@ -313,7 +313,7 @@ def _practise(
 def _attempt(tested: _TestedModel, practice: Practice) -> tuple[_TestedModel, frozenset[int]]:
     """Try to solve the practice tasks; return the model and the indices of the tasks that it solves.
 
-    Operators without which the model solves more tasks are removed from it.
+    If the model solves more tasks without an operator, the returned model lacks this operator.
     """
     model = tested.examined.model
     model, attempt = practice.without_misleading(model, practice.attempt(model))
@@ -329,11 +329,11 @@ def with_validation(
 ) -> LearnedModel:
     """Return the learned model with the result of cross-validation, or the reason why it was skipped.
 
-    The model itself is unchanged. `recorded` are the demonstrations that were passed to the approach.
-    With `config.experiments`, the operators of each fold are also corrected by experiments, but no practice
-    tasks are solved. Cross-validation is skipped if there is only one demonstration, if it would take more
-    than `config.validation_limit` seconds, or if the deadline passes. Its time is added to that of the
-    stage `validation`.
+    The model itself is unchanged. `recorded` are the demonstrations that were passed to the approach. With
+    `config.experiments`, the operators of each fold are also corrected by experiments, but no practice
+    tasks are solved. Cross-validation is skipped if there is only one demonstration, if it would take
+    `config.validation_limit` seconds or more, or if the deadline passes. The time of cross-validation is
+    added to the stage `validation`.
     """
     folds = fold_count(len(recorded), config.validation_folds)
     expected = folds * learned.seconds["operators"]
@@ -344,7 +344,7 @@ def with_validation(
         return replace(learned, validation_skipped=reason)
 
     if config.experiments is not None:
-        # The expected time does not include experiments, so the limit must also be checked as they run.
+        # The expected time does not include experiments, so the limit must also be checked while they run.
         deadline = deadline.at_most(config.validation_limit)
 
     report, finished = config.progress.stage("Cross-validating", folds), count()

@@ -56,7 +56,7 @@ NECESSARY = necessary_approach(
 )
 
 # The learner of the paper: parameters have the types of the demonstrated objects, and a quantified delete
-# matches all atoms of a predicate (with these types).
+# matches all atoms of a predicate whose objects have these types.
 PAPER_CONFIG = replace(
     AS_IN_PAPER,
     generalise=whole_typed_predicate,
@@ -118,7 +118,7 @@ APPROACHES: Mapping[str, Approach] = MappingProxyType({**BILEVEL_APPROACHES, **G
 
 
 def find_approach(name: str) -> Approach:
-    """Return the approach with this name, to learn with it.
+    """Return the approach with this name, after checking that its dependencies are installed.
 
     Raises `UnknownNameError` for an unknown name, and `MissingExtraError` if the approach needs torch and
     torch is not installed.

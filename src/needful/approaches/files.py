@@ -85,7 +85,10 @@ def dropped_preconditions(stored: StoredModel) -> dict[str, dict[str, int]]:
 
 
 def invention_reasons(stored: StoredModel) -> dict[str, str]:
-    """Return for each invented predicate's name a text to append: "; invented because" and the reason."""
+    """Map the name of each invented predicate to the reason for its invention.
+
+    The reason is a text such as "; invented because ...", which callers append to a description.
+    """
     source = Source(MODEL_FILE, ModelError)
     field = Field(stored.provenance.get(INVENTED, {}), source, f"provenance.{INVENTED}")
     predicates = field.entries().get("predicates")

@@ -82,7 +82,7 @@ class BilevelSolver:
         return plan(task, self.model, self.execute, self.config, seed)
 
     def act(self, task: Task, world: World, seed: int) -> AgentResult:
-        """Plan, execute one controller, observe, and go on or change the plan."""
+        """Plan and act: after each controller, observe, and then continue the plan or change it."""
         return Agent(self.model, self.execute, AgentConfig(self.config)).run(task, world, seed)
 
 
@@ -138,7 +138,8 @@ class LearnedModel:
         """Return the solver that plans with the model."""
         model = self.model
         if self.invention is not None:
-            # Goals of test tasks may contain predicates that no demonstration has.
+            # Goals of test tasks may contain predicates that no demonstration has, so add all predicates of
+            # the environment.
             model = model.bound_to(environment.vocabulary)
         if oracle_samplers:
             model = with_oracle_samplers(model, environment.oracle_model())
@@ -150,8 +151,8 @@ class LearnedModel:
 
         The directory contains the model, its PDDL, the transitions that each operator was learned from, the
         doubts, and the accepted moves of hill climbing, if the operator learner uses hill climbing. The
-        result of cross-validation is not stored. Cross-validation is skipped if it would take too long, but
-        the files must not depend on the speed of the machine.
+        result of cross-validation is not stored, because the files must not depend on the speed of the
+        machine: on a slow machine, cross-validation may be skipped.
         """
         provenance = {
             **({} if domain is None else {"domain": domain}),
@@ -177,7 +178,7 @@ class LearnedModel:
         }
 
     def all_doubts(self) -> tuple[Doubt, ...]:
-        """Return the doubts in the order in which to list them, those of cross-validation included."""
+        """Return all doubts, including those of cross-validation, in the order in which to list them."""
         found: tuple[Doubt, ...] = ()
         if self.validation is not None:
             found = validation_doubts(self.validation, self.doubts, "experiments" not in self.seconds)
@@ -207,7 +208,7 @@ class LearnedModel:
         }
 
     def _validation_to_json(self) -> dict[str, Any]:
-        """Return the entry of summary.json about cross-validation; empty if it was not asked for."""
+        """Return the entry of summary.json about cross-validation; empty if it was not requested."""
         if self.validation is None:
             return {"skipped": self.validation_skipped} if self.validation_skipped else {}
         return {
@@ -267,7 +268,7 @@ class LearnedModel:
         return changed, predicted
 
     def _change_lines(self) -> list[str]:
-        """Return sentences about how many changes the operators predict, and why not the others."""
+        """Return sentences about how many changes the operators predict, and why they omit the others."""
         changed, predicted = self.predicted_changes()
         if not changed:
             return []
@@ -280,7 +281,10 @@ class LearnedModel:
         ]
 
     def _claim_lines(self) -> list[str]:
-        """Return lines about false claims (predicted atoms that did not hold) and doubtful steps."""
+        """Return lines about false claims (predicted atoms that did not hold) and doubtful steps.
+
+        A step is doubtful if it adds nothing that is necessary for the goal or a later step.
+        """
         doubts, validation = self.doubts, self.validation
         lines = [
             f"False claims: {doubts.false_claims} in {doubts.false_transitions} of "
@@ -304,9 +308,9 @@ class LearnedModel:
         return [*lines, f"In the demonstrations: {found}."] if found else lines
 
     def warnings(self) -> tuple[str, ...]:
-        """Return one line per operator that lacks a sampler, and one per doubt of the `WARNED_KINDS`.
+        """Return one line per operator without a sampler, and one per doubt of a kind in `WARNED_KINDS`.
 
-        `describe` and `summary` have all doubts, with advice.
+        `describe` and `summary` list the doubts of all kinds, with advice.
         """
         return (
             *(

@@ -51,7 +51,8 @@ MAX_EXPLORED, EXPLORATION_FACTOR = 5, 20
 # How many times exploration draws continuous parameters for each controller and choice of objects: from
 # each suitable learned sampler, and uniformly from the controller's bounds.
 LEARNED_DRAWS, UNIFORM_DRAWS = 2, 2
-# The number of draws of continuous parameters in `first_actions`.
+# How many times `first_actions` tries all controllers and objects, each time with new continuous
+# parameters.
 FIRST_ACTION_DRAWS = 10
 
 
@@ -95,8 +96,8 @@ class Practice:
     def without_misleading(self, model: PlanningModel, attempt: Attempt) -> tuple[PlanningModel, Attempt]:
         """Remove operators from the model as long as more tasks are solved without them.
 
-        An operator that was learned from an action that succeeded by luck makes plans fail. `attempt` is
-        the result of trying the tasks with the whole model.
+        An operator that was learned from a lucky success can make plans fail. `attempt` is the result of
+        trying the tasks with the whole model.
         """
         for name in attempt.failing:
             operators = tuple(one for one in model.operators if one.name != name)
@@ -176,7 +177,7 @@ def _uniform_parameters(model: PlanningModel) -> PlanningModel:
 def _weaker_preconditions(examined: ExaminedPreconditions) -> Iterator[Assumption]:
     """Yield functions that remove doubtful preconditions from the operators of a model.
 
-    Each function removes a single precondition, or all doubtful ones of one operator, or all of the model.
+    Each function removes one doubtful precondition, all doubtful ones of one operator, or all of them.
     """
     doubtful = {name: atoms for name, atoms in sorted(examined.doubtful.items()) if atoms}
     yield from (
@@ -197,13 +198,13 @@ def _without(dropped: Mapping[str, frozenset[LiftedAtom]]) -> Assumption:
 
 @dataclass(frozen=True, slots=True)
 class _PartlyUniform:
-    """Draws parameters from a sampler or uniformly from the controller's bounds, by chance."""
+    """Draws from a sampler or, with probability `UNIFORM_SHARE`, uniformly from the controller's bounds."""
 
     sampler: Sampler
     controller: Controller
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Draw parameters."""
+        """Choose one of the two distributions at random, and draw parameters from it."""
         if rng.random() < UNIFORM_SHARE:
             return tuple(rng.uniform(self.controller.low, self.controller.high).tolist())
         return tuple(self.sampler.sample(state, objects, rng))
@@ -246,7 +247,7 @@ def explore(
     search = _Search(task, model, execute, rng)
     predicates = model.vocabulary.predicates
     node = _Node(task.initial_state, abstract(task.initial_state, predicates))
-    # A search that ends without result is repeated, because it may draw other parameters.
+    # A search that finds nothing is repeated, because the next one may draw other parameters.
     while not task.goal <= node.atoms:
         earlier = search.executions
         reached = search.next_goal_atom(node, max_executions)
@@ -303,7 +304,10 @@ class _Search:
         return any(controller.dimension for controller in self.model.vocabulary.controllers)
 
     def next_goal_atom(self, start: _Node, max_executions: int) -> _Node | None:
-        """Search for a node in which the goal atoms of `start` and at least one more hold; None if none."""
+        """Search for a node with more goal atoms than `start`; return None if none is found.
+
+        All goal atoms that hold in `start` must also hold in the node.
+        """
         achieved = self.task.goal & start.atoms
         seen = set(_pairs(start.atoms))
         queue = deque([start])
@@ -361,7 +365,7 @@ class _Search:
 
 
 def _pairs(atoms: AbstractState) -> Iterator[tuple[GroundAtom, ...]]:
-    """Yield the atoms and the pairs of atoms that hold in a state."""
+    """Yield each of the atoms as a tuple of length 1, and each pair of them as a tuple of length 2."""
     ordered = sorted(atoms)
     yield from zip(ordered, strict=True)
     yield from combinations(ordered, 2)

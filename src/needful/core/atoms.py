@@ -37,8 +37,8 @@ class Predicate:
         name: the name, unique within a vocabulary.
         types: the type of each argument.
         classifier: returns whether the predicate holds for a tuple of objects in a state.
-        batch_classifier: optional; returns all tuples of objects for which the predicate holds in a
-            state, if one call for all of them is faster than one call of `classifier` per tuple.
+        batch_classifier: optional; returns all tuples of objects for which the predicate holds in a state.
+            Provide it if it is faster than one call of `classifier` per tuple.
         definition: optional; the definition that the classifier was made from, as data.
     """
 
@@ -89,7 +89,7 @@ class Predicate:
         types = self.types
         if len(arguments) != len(types):
             raise InvalidInputError(f"Predicate {self} takes {len(types)} arguments, got {len(arguments)}.")
-        # Without strict=True, which would cost a third of the time of this check; it runs for every atom.
+        # No strict=True here: it would take a third of the time of this check, which runs for every atom.
         for argument, kind in zip(arguments, types):  # noqa: B905
             if argument.type is not kind and not argument.type.is_subtype_of(kind):
                 raise InvalidInputError(f"Predicate {self} does not take {argument}.")
@@ -133,7 +133,7 @@ class LiftedAtom:
 
 @dataclass(frozen=True, slots=True)
 class NegatedAtom:
-    """The condition that an atom does not hold, written `~atom`; see `oracle_operator`."""
+    """The condition that an atom does not hold, written `~atom`; a precondition for `oracle_operator`."""
 
     atom: LiftedAtom
 

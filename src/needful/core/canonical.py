@@ -25,8 +25,8 @@ Incidence: TypeAlias = tuple[str, tuple[int, ...]]
 # controller's arguments, the number of variables, and the atoms.
 UntypedForm: TypeAlias = tuple[str, tuple[int, ...], int, tuple[Incidence, ...]]
 
-# The search for the smallest list of atoms always follows its first choice at each branch. In total, it
-# tries at most this many other choices.
+# The limit of the search for the smallest list of atoms. At each branch, the search always tries the first
+# choice. Of all other choices, it tries at most this many in total.
 MAX_ORDERS = 500
 
 
@@ -167,8 +167,9 @@ def _search(
 ) -> tuple[list[Incidence], list[int]]:
     """Try all orders of the variables that have the same colour.
 
-    The items of `remaining` limit the search: each choice takes one item, except the first at each branch.
-    Returns the lexicographically smallest sorted list of atoms, and the order of variables that gives it.
+    `remaining` limits the search. At each branch, every choice except the first takes one item from it.
+    Once no item is left, only first choices are tried. Returns the lexicographically smallest sorted list
+    of atoms, and the order of variables that gives it.
     """
     by_colour: dict[int, list[int]] = {}
     for variable, colour in enumerate(colours):

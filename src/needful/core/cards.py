@@ -109,7 +109,7 @@ def result_card(result: PlanningResult) -> str:
 
 
 def run_card(summary: Mapping[str, Any], operators: Sequence[Operator]) -> str:
-    """Return the summary of a run (the content of summary.json) as a card, and its operators."""
+    """Return a card with the summary of a run (the content of summary.json), and cards of its operators."""
     seconds = summary["seconds"]
     facts = [
         (

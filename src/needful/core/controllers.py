@@ -44,11 +44,11 @@ class ControllerPolicy(Protocol):
     """
 
     def act(self, state: State, action: GroundController, memory: dict[str, object]) -> np.ndarray:
-        """Return the low-level action for the next step of `action`, the ground controller that runs."""
+        """Return the next low-level action of `action`, the running ground controller."""
         ...
 
     def terminal(self, state: State, action: GroundController, memory: dict[str, object]) -> bool:
-        """Return whether `action`, the ground controller that runs, has finished in this state."""
+        """Return whether `action`, the running ground controller, has finished in this state."""
         ...
 
 

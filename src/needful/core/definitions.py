@@ -60,7 +60,7 @@ class Definition:
 
     @property
     def arguments(self) -> tuple[Type, ...]:
-        """The types of the predicate's arguments; a quantified object is no argument."""
+        """The types of the predicate's arguments; a quantified object is not an argument."""
         return self.expression.arguments
 
     @property
@@ -70,7 +70,10 @@ class Definition:
 
     @property
     def parts(self) -> tuple[tuple[Definition, tuple[int, ...]], ...]:
-        """This definition as the only part, with the positions of its arguments; see `Conjunction`."""
+        """One pair: this definition and the positions 0, 1, ... of its arguments.
+
+        `Conjunction` has the same attribute, so callers can handle both classes in the same way.
+        """
         return ((self, tuple(range(len(self.arguments)))),)
 
     @property
@@ -79,7 +82,7 @@ class Definition:
         return self.sentence_about(_mentions(self.arguments))
 
     def sentence_about(self, arguments: Sequence[str]) -> str:
-        """Return the meaning in words; `arguments` are the words for the objects, such as "the robot"."""
+        """Return the meaning in words; `arguments` has a phrase for each object, such as "the robot"."""
         expression = self.expression
         kinds = [kind.name for kind in expression.types]
         named = kinds if expression.quantifier is None else kinds[:-1]
@@ -98,12 +101,15 @@ class Definition:
 
     @property
     def without_bound(self) -> tuple[Expression, str]:
-        """The expression and the comparison: equal for definitions that differ only in the bound."""
+        """The expression and the comparison; definitions that differ only in the bound share them."""
         return self.expression, self.compare
 
     @property
     def negation(self) -> Definition:
-        """The definition that holds for distinct objects exactly if this one does not."""
+        """The opposite definition: for distinct objects, it holds exactly if this one does not hold.
+
+        For a tuple that repeats an object, neither of the two holds.
+        """
         return Definition(self.expression, ">" if self.compare == "<=" else "<=", self.bound)
 
     def truth(self, states: Sequence[State], features: Mapping[Type, np.ndarray]) -> np.ndarray:
@@ -192,7 +198,10 @@ AnyDefinition: TypeAlias = Definition | Conjunction
 
 
 def _mentions(types: Sequence[Type]) -> list[str]:
-    """Return words for objects of types: "the robot", or "the first block" and "the second block"."""
+    """Return a phrase for an object of each type, such as "the robot".
+
+    If a type occurs several times, the phrases are numbered: "the first block", "the second block".
+    """
     names = [kind.name for kind in types]
     return [
         f"the {name}" if names.count(name) == 1 else f"the {_ORDINALS[names[:i].count(name)]} {name}"

@@ -21,8 +21,8 @@ from needful.core.objects import Object, Type
 from needful.core.state import State
 from needful.errors import InvalidInputError, UnknownNameError
 
-# A function from one array per object, its selected features, to the values of an expression. The features
-# are on the last axis of each array; the other axes are broadcast.
+# A function that computes the values of an expression. It takes one array per object. The last axis of the
+# array has the selected features of the object; the other axes are broadcast.
 ValueFunction: TypeAlias = Callable[..., np.ndarray]
 
 QUANTIFIERS = ("min", "max")
@@ -54,7 +54,10 @@ def _bearing(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _line_distance(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Return the distance between `c` and the line through `a` and `b`; to `a` if both coincide."""
+    """Return the distance between `c` and the line through `a` and `b`.
+
+    If `a` and `b` are equal, return the distance between `c` and `a`.
+    """
     line, offset = b - a, c - a
     length = np.sqrt(np.sum(line**2, axis=-1))
     area = np.abs(offset[..., 0] * line[..., 1] - offset[..., 1] * line[..., 0])
@@ -121,7 +124,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
 
 @functools.lru_cache(maxsize=1024)
 def find_kind(text: str) -> Kind:
-    """Return the kind with the given name; a text with a colon is a formula of the user."""
+    """Return the kind with the given name; a text with a colon is a formula that a user wrote."""
     if ":" not in text:
         if text not in KINDS:
             raise UnknownNameError("kind of expression", text, KINDS)
@@ -141,7 +144,7 @@ class Expression:
         types: the type of each object.
         features: for each object, the features that the kind uses, in the kind's order.
         quantifier: None, "min" or "max". With "min" or "max", the value is the least or greatest value over
-            all objects of the last type, except the arguments. The last object is then no argument.
+            all objects of the last type, except the arguments. The last object is then not an argument.
     """
 
     kind: str
@@ -226,7 +229,10 @@ class Expression:
 
 
 def _without_repetitions(values: np.ndarray, domains: Sequence[Sequence[Object]]) -> np.ndarray:
-    """Return the values with NaN for tuples that repeat an object; the last axes are for `domains`."""
+    """Return the values, with NaN for each tuple that repeats an object.
+
+    `domains` has the objects of each of the last axes of `values`.
+    """
     for (i, a), (j, b) in itertools.combinations(enumerate(domains), 2):
         same = np.array([[x == y for y in b] for x in a], dtype=bool).reshape(len(a), len(b))
         shape = [1] * len(domains)

@@ -67,7 +67,10 @@ def _unreachable_goal(atoms: Sequence[GroundAtom]) -> FailureCause:
 
 
 def _doubtful_operator(failure: Failure, suspects: Sequence[Suspect]) -> FailureCause | None:
-    """Return the cause if several groundings of the failed operator missed the same predicted effect."""
+    """Blame the failed operator if several of its groundings missed the same predicted effect.
+
+    Returns None if this is not the case.
+    """
     if failure.operator is None:
         return None
     operator = failure.operator.operator
@@ -122,7 +125,7 @@ def _rejections(failure: Failure, draws: int) -> str:
 
 
 def _missed_atoms(step: str, failure: Failure, ran: Sequence[Draw], others: int) -> FailureCause:
-    """Return why a step failed whose controller ran but missed the subgoal."""
+    """Explain the failure of a step whose controller ran, but did not reach the subgoal."""
     always = frozenset[GroundAtom](ran[0].missing).intersection(*(draw.missing for draw in ran))
     tries = "its only try" if len(ran) == 1 else f"each of {len(ran)} tries"
     rejected = f" (the controller could not start with {others} of the draws)" if others else ""

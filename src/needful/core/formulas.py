@@ -1,8 +1,8 @@
 """Formulas that users add to the grammar of predicates, such as `gap: abs(a.x - b.x) - a.width`.
 
-A formula has a name and arithmetic over the features of the objects `a`, `b` and `c`. It is data: it is
-parsed to a tree of a closed set of operations, and no other Python is accepted or executed. So formulas can
-be stored in files.
+A formula has a name and arithmetic over the features of the objects `a`, `b` and `c`. The text of a formula
+is parsed to a syntax tree, which may contain only certain operations. Other Python code is neither accepted
+nor executed, so formulas from files are safe to load.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Formula:
     """A parsed formula.
 
     Attributes:
-        name: what the value is called.
+        name: the name of the value.
         features: for each object, the names of the features that the formula uses, sorted.
-        tree: the arithmetic.
+        tree: the arithmetic as a syntax tree.
     """
 
     name: str
@@ -51,7 +51,10 @@ class Formula:
     tree: ast.expr
 
     def __call__(self, *columns: np.ndarray) -> np.ndarray:
-        """Return the values; the last axis of each array has the features of an object."""
+        """Return the values of the formula, given one array per object.
+
+        The last axis of each array has the object's `features`; the other axes are broadcast.
+        """
         with np.errstate(all="ignore"):
             found = _evaluate(self.tree, self.features, columns)
         shape = np.broadcast_shapes(*(column.shape[:-1] for column in columns))
@@ -59,7 +62,7 @@ class Formula:
 
 
 def parse_formula(text: str) -> Formula:
-    """Parse a formula `name: arithmetic`; raise `InvalidInputError` if it is anything else."""
+    """Parse a formula `name: arithmetic`; raise `InvalidInputError` if the text is invalid."""
     name, colon, arithmetic = (part.strip() for part in text.partition(":"))
     if not colon or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_ -]*", name):
         raise _fault(text, "it does not start with a name and a colon")
@@ -78,7 +81,7 @@ def parse_formula(text: str) -> Formula:
 
 
 def _check(node: ast.expr, text: str, used: dict[str, set[str]]) -> None:
-    """Raise if a tree contains more than arithmetic; collect the features that it uses."""
+    """Raise if a tree contains anything but arithmetic; add the features of each object to `used`."""
     match node:
         case ast.Constant(value=value) if type(value) in (int, float):
             return

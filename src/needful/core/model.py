@@ -112,7 +112,10 @@ class PlanningModel:
 
 
 def _with_definitions(vocabulary: Vocabulary, predicates: Iterable[Predicate]) -> Vocabulary:
-    """Return the vocabulary with those of the given predicates that have a definition."""
+    """Return the vocabulary, extended by those given predicates that have a definition.
+
+    Raises if the vocabulary lacks a type of a definition, or has another predicate with the same name.
+    """
     types = {kind.name: kind for kind in vocabulary.types}
     known = {predicate.name: predicate for predicate in vocabulary.predicates}
     added = []
@@ -195,10 +198,10 @@ def _check_types(operator: Operator, vocabulary: Vocabulary) -> None:
 
 
 def find_equal(kind: str, item: Named, known: Mapping[str, Named], where: str) -> Named:
-    """Return the item of a domain with the same name as `item`; raise unless there is one and it is equal.
+    """Return the domain's item that has the same name as `item`; raise if it is missing or differs.
 
-    `known` has the domain's items by name. For errors, `kind` is the word for the items, and `where` states
-    where `item` occurs, such as `in operator Pick`.
+    `known` has the domain's items by name. Error messages contain `kind`, such as `type`, and `where`, the
+    place where `item` occurs, such as `in operator Pick`.
     """
     if item.name not in known:
         raise UnknownNameError(f"{kind} {where}", item.name, known)

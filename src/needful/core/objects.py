@@ -125,7 +125,7 @@ class Variable(_TypedName):
 
 @dataclass(frozen=True, slots=True)
 class InjectiveTuples:
-    """All tuples that contain one object from each of several domains (sets of objects), and none twice.
+    """All tuples of distinct objects that have one object from each of several domains (sets of objects).
 
     The tuples are counted without listing them. Each domain is the set of all objects of one type. A type
     has at most one parent, so two domains are either nested or disjoint. Objects are chosen from the
@@ -171,7 +171,8 @@ class Abbreviated:
 
 def _abbreviated(value: object) -> str:
     if isinstance(value, int) and value.bit_length() > 64:
-        # A mask of atoms. Python cannot print very large integers, so only their number is printed.
+        # This is a mask of atoms. Python refuses to print very large integers, so print the number of set
+        # bits.
         return counted(value.bit_count(), "bit")
     if isinstance(value, str):
         return repr(value) if len(value) <= MAX_REPR else counted(value, "character")

@@ -5,9 +5,8 @@ The paper writes an operator as a tuple ⟨args, P, E+, E-, Q, C, cargs⟩. In t
 quantified deletes), `controller` and `controller_arguments`. The paper's operators have no
 `negative_preconditions`, atoms that must not hold.
 
-Applying an operator gives the atoms that are predicted to hold afterwards. Nothing is predicted about
-other atoms: they are unknown, not false. Negative preconditions are the exception: an unknown atom counts
-as false.
+Applying an operator gives the atoms that are predicted to hold afterwards. Nothing is predicted about other
+atoms: they are unknown, not false. Only for negative preconditions, an unknown atom counts as false.
 """
 
 from __future__ import annotations

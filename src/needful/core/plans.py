@@ -87,8 +87,8 @@ class Failure:
         missing: the subgoal atoms that did not hold after the step. Empty if the step failed because a
             negative precondition of the next step held; `detail` then names the atom.
         detail: an explanation for the user.
-        draws: all parameters that were tried for the step in the state before it; of those with which the
-            controller could not start, only the first ones.
+        draws: all parameters that were tried for the step in the state before it; of the parameters with
+            which the controller could not start, only the first few are kept.
     """
 
     step: int
@@ -114,8 +114,8 @@ class Suspect:
 
     Attributes:
         operator: the ground operator.
-        missing: the subgoal atoms that did not hold after any of the tries. Empty if no atom was missed in
-            all tries, or if the simulator reported a failure.
+        missing: the subgoal atoms that did not hold after any of the tries. Empty if each atom held after
+            at least one try, or if the simulator reported a failure.
         tries: the number of tries.
     """
 
@@ -146,7 +146,7 @@ class SearchStatistics:
     seconds_refinement: float = 0.0
 
     def add(self, other: SearchStatistics) -> None:
-        """Increase each counter and time by the one of `other`."""
+        """Add the counters and times of `other` to those of this object."""
         for counter in fields(self):
             setattr(self, counter.name, getattr(self, counter.name) + getattr(other, counter.name))
 
@@ -191,8 +191,8 @@ class PlanningResult:
         return result_card(self)
 
     def show(self, environment: object, task: object) -> object:
-        """Return the player of this result, which a notebook shows inline; see `show_plan`."""
-        # `core` must not depend on reports, a higher layer, so the module is imported only on demand.
+        """Return an HTML player of this result, which a notebook shows below the cell; see `show_plan`."""
+        # `core` is a lower layer than `reports` and must not depend on it, so import the module on demand.
         notebook = import_module("needful.reports.notebook")
         return notebook.show_plan(self, environment, task)
 

@@ -29,7 +29,8 @@ class Sizes:
         types: number of types.
         predicates: number of predicates.
         controllers: number of controllers.
-        objects: for each split ("train" and "test"), the range of the number of objects per task.
+        objects: for each split ("train" and "test"), the range of the number of objects per task, such as
+            "35-50".
     """
 
     types: int
@@ -48,7 +49,7 @@ class CatalogueEntry:
         description: one line of text.
         extra: the group of optional dependencies that the domain needs; None if it needs none.
         required_module: a module that is importable if this group is installed.
-        sizes: the sizes of the domain, if computing them takes long; else None.
+        sizes: the sizes of the domain, stored here if computing them takes long; otherwise None.
     """
 
     module: str
@@ -124,12 +125,13 @@ CATALOGUE: Mapping[str, CatalogueEntry] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class KinderEntry:
-    """An environment of KinDER; each of its sizes is a domain of its own.
+    """An environment of KinDER, a third-party benchmark; each size of it is a separate domain.
 
     Attributes:
         module: the module that defines the class.
         class_name: the name of the class; its constructor takes the size.
-        letter: the letter before the size in the name of the domain; empty if it has a single size.
+        letter: the letter before the size in the name of the domain; empty if the environment has only one
+            size.
         sizes: the sizes that KinDER registers.
         description: one line of text.
     """
@@ -194,13 +196,13 @@ KINDER: Mapping[str, KinderEntry] = MappingProxyType(
         ),
     }
 )
-# KinDER and the packages that it needs. They are installed without their dependencies, which conflict with
-# those of `needful`.
+# KinDER and the packages that it needs. The install command uses `--no-deps`, because their other
+# dependencies conflict with those of `needful`.
 KINDER_PACKAGES = "kindergarden relational-structs prpl-utils tomsgeoms2d"
 
 
 def environment_names() -> tuple[str, ...]:
-    """Return the names of the built-in domains, sorted; `kinder_names` has those of KinDER."""
+    """Return the sorted names of the built-in domains; `kinder_names` returns the domains of KinDER."""
     return tuple(sorted(CATALOGUE))
 
 
@@ -210,7 +212,7 @@ def kinder_names() -> tuple[str, ...]:
 
 
 def _kinder_domains() -> dict[str, tuple[KinderEntry, int]]:
-    """Return the entry and the size of each domain of KinDER, such as `kinder/StickButton2D-b5`."""
+    """Map the name of each KinDER domain, such as `kinder/StickButton2D-b5`, to its entry and its size."""
     return {
         f"{name}-{entry.letter}{size}" if entry.letter else name: (entry, size)
         for name, entry in KINDER.items()

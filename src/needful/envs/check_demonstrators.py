@@ -33,7 +33,8 @@ def check_oracle(env: Environment, states: Sequence[State], seed: int, findings:
         except NotProvidedError:
             return
         sampler_remedy = "Return finite parameters, and use random numbers from `rng` only."
-        # Demonstrations are planned with the oracle model, so they contain only controllers that it uses.
+        # Demonstrations are planned with the oracle model, so they contain only controllers of its
+        # operators.
         used = {operator.controller.name for operator in model.operators}
         problem = "no oracle operator uses it, so no demonstration will contain it"
         remedy = "Add an operator for it to the oracle model, or remove it from the vocabulary."
@@ -82,8 +83,8 @@ def check_solving(
 ) -> None:
     """Check that the oracle model solves all tasks; `tasks` maps names to tasks.
 
-    If there is no oracle model, the scripted policy must solve at least one task. Adds a note if it does
-    not solve all of them, or if there is no scripted policy either.
+    If there is no oracle model, the scripted policy must solve at least one task. Adds a note if the policy
+    does not solve all tasks, or if there is no scripted policy either.
     """
     try:
         model = env.oracle_model()
@@ -120,7 +121,7 @@ def _check_script(env: Environment, tasks: Mapping[str, Task], solve: Solve, fin
                     "Use random numbers from `rng` only, and keep no state between calls.",
                 )
     if len(missed) < len(tasks) and missed:
-        # A policy may miss some tasks: demonstrations are collected from the others.
+        # This is only a note: a policy may miss some tasks, because the others give demonstrations.
         solved = f"{len(tasks) - len(missed)} of {counted(tasks, 'task')}"
         findings.note(f"The scripted policy solved {solved}. {missed[0]}.")
         return

@@ -93,7 +93,8 @@ def _check_behaviour(
     starts = [task.initial_state for task in sampled.values()]
     steps = _explore(env, starts, rounds, rng_for(seed, "check", env.name), findings)
     _check_repeatability(env, steps, findings)
-    # To save time, test the predicates only in every fifth state: some have many groundings per state.
+    # Some predicates have many groundings per state. To save time, test predicates only in the start states
+    # and after every fifth step.
     states = starts + [step.after for step in steps[::5] if step.after is not None]
     for predicate in env.vocabulary.predicates:
         _check_predicate(predicate, states, findings)
@@ -162,7 +163,7 @@ def _sample_tasks(env: Environment, count: int, seed: int, findings: Findings) -
 
 
 def _task_difference(env: Environment, first: Task, second: Task) -> str:
-    """Return how two tasks differ that should be equal; an empty text if they do not differ."""
+    """Describe the difference between two tasks that should be equal; empty if there is none."""
     states = first.initial_state, second.initial_state
     if first.goal != second.goal:
         return f"{min(first.goal ^ second.goal)} is in one of the goals only"

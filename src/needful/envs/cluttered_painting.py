@@ -1,7 +1,8 @@
 """Cluttered Painting: Painting with a robot that must move to the objects it works on.
 
 The table holds many objects that are not part of the goal. Each move changes which of them are in reach of
-the robot. A plan need not predict these changes; it only needs that a held object stays next to the robot.
+the robot. A plan need not predict these changes. It only relies on the fact that a held object stays next
+to the robot.
 """
 
 from __future__ import annotations
@@ -69,8 +70,8 @@ NEXT_TO_BOX = Predicate("NextToBox", (ROBOT, BOX), _next_to)
 NEXT_TO_SHELF = Predicate("NextToShelf", (ROBOT, SHELF), _next_to)
 NEXT_TO_TABLE = Predicate("NextToTable", (ROBOT,), _next_to_table)
 
-# The parameter of these controllers is the y position to move to. The simulator ignores their second
-# object, which only shows learners what the robot moves to.
+# The parameter of the move controllers is the y position to move to. The simulator ignores their second
+# object. This object only shows learners what the robot moves to.
 MOVE_TO_OBJ = Controller("MoveToObj", (ROBOT, OBJ), low=(LOWEST_Y,), high=(HIGHEST_Y,))
 MOVE_TO_BOX = Controller("MoveToBox", (ROBOT, BOX), low=(LOWEST_Y,), high=(HIGHEST_Y,))
 MOVE_TO_SHELF = Controller("MoveToShelf", (ROBOT, SHELF), low=(LOWEST_Y,), high=(HIGHEST_Y,))
@@ -100,7 +101,8 @@ class ClutteredPainting(Painting):
     def simulate(self, state: State, action: GroundController) -> State:
         """Run a controller of this domain.
 
-        Pick does nothing if the object is out of reach, and Place if the pose is out of reach.
+        Pick does nothing if the object is out of the robot's reach. Place does nothing if the pose is out
+        of reach.
         """
         match action.controller.name:
             case "MoveToObj" | "MoveToBox" | "MoveToShelf":
@@ -108,7 +110,8 @@ class ClutteredPainting(Painting):
             case "Pick" if not _next_to(state, action.objects):
                 return state
             case "Place":
-                # The reach is checked afterwards, so that placing into a closed box raises even from afar.
+                # Check the reach afterwards, so that placing into a closed box raises an error even if the
+                # box is out of reach.
                 after = super().simulate(state, action)
                 return _after_placing(state, after, action)
             case _:

@@ -61,8 +61,9 @@ class Environment(ABC):
         description: one line of text.
         vocabulary: the types, predicates and controllers.
         picture_size: width and height of pictures in inches.
-        size_sample_count: number of tasks to sample to find the numbers of objects and goal atoms per task.
-        horizon: the maximum number of low-level actions in a plan, unless the user gives another one.
+        size_sample_count: how many tasks are sampled to find out how many objects and goal atoms tasks
+            have.
+        horizon: the maximum number of low-level actions in a plan, unless the user gives another maximum.
         tolerance: how much features may differ if the same simulation is repeated. Atoms may not differ.
             With the default 0, features must be exactly equal. Physics engines may need a larger value;
             `check_environment` reports the largest difference.
@@ -151,17 +152,18 @@ class Environment(ABC):
         return Execution(after, steps)
 
     def trace(self, state: State, action: GroundController) -> Iterable[State]:
-        """Return the states while an action is executed, for films; the last one is the state after it.
+        """Return the states that an action passes through, for films; the last one is the state after it.
 
-        Optional; by default there are none, and films show straight motions between states.
+        Optional; by default returns no states. Films then show straight motions from state to state.
         """
         return ()
 
     def confirms(self, task: Task, actions: Sequence[GroundController]) -> bool:
         """Return whether a plan that solves a task in simulation also does so in the original environment.
 
-        By default True. Override it if `simulate` is a model of another environment that decides whether a
-        task is solved. Evaluation counts a plan as solved only if it is confirmed.
+        By default True. Override it if `simulate` only models another environment, and a task counts as
+        solved only if it is solved in that environment. Evaluation counts a plan as solved only if it is
+        confirmed.
         """
         return True
 
@@ -187,7 +189,7 @@ class Environment(ABC):
 class MultiStepEnvironment(Environment):
     """A domain in which every controller has a policy, which chooses low-level actions one by one."""
 
-    # Other environments allow 100 actions by default. Here, each may take MAX_STEPS low-level actions.
+    # The horizon counts low-level actions. Allow 100 actions, each of which may take MAX_STEPS of them.
     horizon: int = 100 * MAX_STEPS
 
     @abstractmethod

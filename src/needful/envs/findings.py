@@ -45,7 +45,7 @@ class Findings:
     """A list of findings; those with the same location and remedy are counted as one.
 
     Attributes:
-        notes: observations that are no problems, without duplicates.
+        notes: observations that are not problems, without duplicates.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Findings:
             self.notes.append(text)
 
     def add(self, problem: str, location: str, remedy: str) -> None:
-        """Add a finding, or count it if there is one with the same location and remedy."""
+        """Add a finding; if there is one with the same location and remedy, only increase its count."""
         known = self._found.get((location, remedy))
         self._found[location, remedy] = (
             Finding(problem, location, remedy) if known is None else replace(known, count=known.count + 1)
@@ -78,7 +78,7 @@ class Findings:
             raise
         except BaseException as error:
             raised = f"{subject} raised {type(error).__name__}: {error}"
-            # Errors of this package contain their own remedy.
+            # An `InvalidInputError` of this package already contains a remedy, so refer to it.
             self.add(
                 (raised + error_location(error)).rstrip("."),
                 location,

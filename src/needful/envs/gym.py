@@ -159,7 +159,7 @@ class GymView(gymnasium.Env[Observation, Action]):
 
     def _sample_fitting_task(self) -> Task:
         for _ in range(MAX_TASK_DRAWS):
-            # The index is random, because in some domains it determines the kind of task.
+            # Draw a random index: in some domains, the index determines the kind of task.
             index = int(self.np_random.integers(TASK_INDEX_LIMIT))
             task = self.environment.sample_task(self.split, index, self.np_random)
             if self.encoding.fits(task):

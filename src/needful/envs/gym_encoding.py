@@ -1,10 +1,10 @@
 """Encode states, goals and actions as arrays of a fixed size.
 
-Tasks differ in their numbers of objects, but Gymnasium spaces have a fixed size. Arrays therefore have a
-row for each of a maximum number of objects. The objects of a task take the first rows, sorted by name, and
-a mask marks these rows. Goals and actions refer to an object by its row index. Unused entries are zero.
+Tasks differ in their numbers of objects, but Gymnasium spaces have a fixed size. So the number of rows is
+fixed: it is the maximum number of objects. The objects of a task take the first rows, sorted by name, and a
+mask marks these rows. Goals and actions refer to an object by its row index. Unused entries are zero.
 
-Importing this module imports gymnasium, which takes long: only `needful.envs.gym` imports it.
+Importing this module is slow, because it imports gymnasium. So only `needful.envs.gym` imports it.
 """
 
 from __future__ import annotations

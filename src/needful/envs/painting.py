@@ -86,7 +86,7 @@ BOX_VARIABLE, SHELF_VARIABLE, LID_VARIABLE = (
 
 
 class Painting(Environment):
-    """The Painting domain: a robot washes, dries and paints objects for a box and a shelf.
+    """The Painting domain: a robot washes, dries and paints objects, then puts them in a box or on a shelf.
 
     Args:
         include_is_open: whether the vocabulary has the predicate IsOpen(lid), which the published domain
@@ -207,7 +207,7 @@ def held_object(state: State) -> Object | None:
 def _pick(state: State, robot: Object, obj: Object, grasp: float) -> State:
     """Pick up an object from the table.
 
-    `grasp` is between 0 (from the side) and 1 (from the top). A value near 0.5 is no valid grasp, and
+    `grasp` is between 0 (from the side) and 1 (from the top). A value near 0.5 is not a valid grasp:
     nothing happens.
     """
     grasp = min(max(grasp, 0.0), 1.0)
@@ -280,7 +280,7 @@ class ReceptacleColorSampler:
 
 @dataclass(frozen=True, slots=True)
 class RangeSampler:
-    """Samples a pose to place an operator's first object at: y is uniform in the range `span`."""
+    """Samples a pose for placing an operator's first object; y is uniform in the range `span`."""
 
     span: tuple[float, float]
 

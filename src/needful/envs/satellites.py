@@ -1,7 +1,7 @@
 """Satellites and Cluttered Satellites: satellites with instruments take readings of objects.
 
-A satellite does not see an object if another satellite or object is near the line of sight. So each move
-may change which objects any satellite sees.
+A satellite does not see an object if another satellite or object is near the line of sight. So a move of
+one satellite may change which objects it and the other satellites see.
 """
 
 from __future__ import annotations
@@ -344,7 +344,10 @@ def _sample_positions(count: int, rng: np.random.Generator) -> list[Point]:
 
 
 def _sample_shooters(count: int, rng: np.random.Generator) -> list[float]:
-    """Sample which of `count` satellites can shoot a chemical (at least one): 1.0 if it can, else 0.0."""
+    """Sample which of `count` satellites can shoot a chemical; at least one of them can.
+
+    The result has 1.0 for each satellite that can, and 0.0 for the others.
+    """
     shooters = [float(rng.integers(2)) for _ in range(count)]
     if not any(shooters):
         shooters[rng.integers(count)] = 1.0

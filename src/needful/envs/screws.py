@@ -58,8 +58,9 @@ GRIPPER = Type("gripper", ("pose_x", "pose_y"))
 def _within(inner: float, inner_width: float, outer: float, outer_width: float) -> bool:
     """Return whether the inner interval lies strictly inside the outer one.
 
-    Each interval is given by its centre and its width. Compare the ends of the intervals, not the distance
-    of their centres: rounding errors could change the result if two ends are equal.
+    Each interval is given by its centre and its width. The function compares the ends of the intervals. It
+    does not compare the distance of the centres with the widths, because rounding errors could then change
+    the result if two ends are equal.
     """
     return (
         outer - outer_width / 2 < inner - inner_width / 2

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 class GymnasiumEnvironment(SnapshotEnvironment):
     """An environment whose simulator is a Gymnasium environment.
 
-    Write `make_gym`, `run` and `observe`. The simulator is the environment without wrappers, so that time
-    limits do not end an episode; `run` calls `self.simulator.step`. The `start` of a task is the seed of
-    `reset`, unless you override `reset`.
+    Write `make_gym`, `run` and `observe`. `self.simulator` is the Gymnasium environment without its
+    wrappers, so time limits do not end an episode. In `run`, call `self.simulator.step`. The `start` of a
+    task is the seed of `reset`, unless you override `reset`.
 
     A snapshot is a deep copy that includes the random generator. If the Gymnasium environment has its own
     functions to save and restore its state, override `save` and `restore` to call them, which is often

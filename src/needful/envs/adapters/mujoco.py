@@ -41,7 +41,8 @@ class MujocoSimulator:
         mujoco = _import_mujoco()
         mujoco.mj_setState(self.model, self.data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
         mujoco.mj_forward(self.model, self.data)
-        # mj_forward changed the warm start; without setting it again, the next step would differ slightly.
+        # Set the state again, because mj_forward changes the solver's warm start. Otherwise, the next step
+        # would differ slightly.
         mujoco.mj_setState(self.model, self.data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
 
 

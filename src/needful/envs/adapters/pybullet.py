@@ -63,8 +63,8 @@ class BulletWorld:
     def restore(self, state: int, attachments: Sequence[Attachment] = ()) -> None:
         """Restore a saved state and attachments; the result does not depend on the current state.
 
-        PyBullet's `restoreState` mixes old contacts into the restored state. To remove these contacts, move
-        all bodies apart first.
+        PyBullet's `restoreState` mixes old contacts into the restored state. To remove these contacts, this
+        method first moves all bodies apart.
         """
         for constraint in self.constraints.values():
             self.client.removeConstraint(constraint)
@@ -112,8 +112,8 @@ class PyBulletEnvironment(SnapshotEnvironment):
     bodies sleep.
     """
 
-    # Most repeated actions give identical results. The first inverse kinematics of a client differs by
-    # about 1e-7.
+    # Most repeated actions give identical results. But the first call of the inverse kinematics in a
+    # physics client differs from later calls by about 1e-7, so the tolerance cannot be 0.
     tolerance: float = 1e-5
 
     @abstractmethod
@@ -133,7 +133,7 @@ class PyBulletEnvironment(SnapshotEnvironment):
                 f"The package pybullet is not installed. Install it: {install_command('examples')}"
             ) from error
         client = bullet_client.BulletClient(bullet_client.pybullet.DIRECT)
-        # Otherwise, the order in which contacts are solved depends on earlier simulation steps.
+        # Without this option, the order in which contacts are solved depends on earlier simulation steps.
         client.setPhysicsEngineParameter(deterministicOverlappingPairs=1)
         bodies = self.load(client, scene)
         return BulletWorld(client, bodies, client.saveState())
@@ -147,7 +147,7 @@ class PyBulletEnvironment(SnapshotEnvironment):
         """Save the state in the memory of PyBullet."""
         world = self.simulator
         token = _Saved(world.client.saveState(), world.attachments)
-        # Restore the state now, so that continuing from it gives the same result as restoring it later.
+        # Restore the snapshot at once. Then continuing now and restoring it later give the same results.
         self.restore(token)
         return token
 

@@ -19,8 +19,8 @@ Skill: TypeAlias = Callable[[Sequence[Object], Parameters], None]
 class Robot:
     """A robot whose sensors and skills are called as functions, for example clients of ROS actions.
 
-    It can observe and act, which is all that an agent needs; it cannot go back to an earlier state. The
-    agent plans in `environment`, whose simulator starts from the observed state.
+    An agent needs only two methods of a robot, `observe` and `act`. A robot cannot return to an earlier
+    state. So the agent plans in `environment`, whose simulator starts from the observed state.
 
     Attributes:
         environment: the environment in which to plan. If it is a `SnapshotEnvironment`, it needs the method

@@ -92,7 +92,7 @@ class SimulatorCalls:
 
     @property
     def per_run(self) -> float:
-        """Costly calls (runs, replays and resets) per requested run; 1 is the optimum."""
+        """The number of costly calls (runs, replays and resets) per requested run; 1 is the optimum."""
         return (self.runs + self.replays + self.resets) / self.runs if self.runs else 0.0
 
 
@@ -111,7 +111,8 @@ class SnapshotEnvironment(Environment):
         cache_size: how many snapshots to keep. Initial states are counted separately.
     """
 
-    # Other environments allow 100 actions by default. Here, one action may take many low-level actions.
+    # The horizon counts low-level actions, and one action may take many. Allow 100 actions of MAX_STEPS
+    # each.
     horizon: int = 100 * MAX_STEPS
     tolerance: float = 0.0
     cache_size: int = 256
@@ -128,7 +129,7 @@ class SnapshotEnvironment(Environment):
 
     @abstractmethod
     def make_simulator(self, scene: Hashable) -> Any:
-        """Return a new simulator of a scene; it is called once per process and scene."""
+        """Return a new simulator of a scene; this method is called once per process and scene."""
 
     @abstractmethod
     def reset(self, start: Any) -> None:
@@ -234,7 +235,10 @@ class SnapshotEnvironment(Environment):
         return state.history
 
     def _go_to(self, history: History) -> int:
-        """Bring the simulator to the end of a history; return how many actions had to be run again."""
+        """Bring the simulator to the state at the end of a history.
+
+        Returns how many actions of the history had to be run again.
+        """
         session = self._session
         scene = self.scene(history.start)
         if not _hashable(scene):
@@ -268,7 +272,10 @@ class SnapshotEnvironment(Environment):
         return len(lost)
 
     def _advance(self, history: History, action: GroundController) -> int:
-        """Run an action at the end of a history and save a snapshot; return the number of steps."""
+        """Run an action in the state at the end of a history, and save a snapshot.
+
+        Returns the number of low-level actions.
+        """
         self._session.live.history = None  # unknown while the action runs, and if it fails
         steps = self.run(action)
         if not isinstance(steps, int | np.integer) or steps < 1:
@@ -281,7 +288,7 @@ class SnapshotEnvironment(Environment):
         return int(steps)
 
     def _arrive(self, history: History) -> None:
-        """Save a snapshot of the simulator, which is at the end of a history."""
+        """Save a snapshot of the simulator; `history` is the history of its current state."""
         session = self._session
         if session.longest_known(history) == history:
             return  # keep the first snapshot: the current state may differ from it, within the tolerance

@@ -1,8 +1,8 @@
 """Films of plans, as bytes of GIF and MP4 files.
 
-A film shows each state of a plan, and between two states the motion of everything that is drawn at another
-place. The caption has the step, the atoms that the plan relies on after the step, and the atoms that
-changed although the operator does not predict them.
+A film shows each state of a plan. Between two states, it shows the motion of everything whose place in the
+picture changes. The caption has the step, the atoms that the plan relies on after the step, and the atoms
+that changed although the operator does not predict them.
 """
 
 from __future__ import annotations
@@ -171,17 +171,17 @@ class PlanCaptions:
     ) -> None:
         self._titles, self._subgoals = step_titles(result.steps), result.expected_atoms(goal)
         states = [abstract(state, predicates) for state in result.states]
-        # A plan that failed has fewer states than steps.
+        # A plan that failed has fewer states than steps; `map` then stops at the last state.
         self._changes = ((), *map(unpredicted_changes, result.steps, states, states[1:]))
         self._added = (frozenset(), *map(predicted_atoms, result.steps))
 
     def moving(self, step: int, state: State) -> Caption:
-        """Return the caption in a state during a step; the first step is 1."""
+        """Return the caption of a state during a step; steps are numbered from 1."""
         caption = make_caption(self._titles[step], self._subgoals[step], state, moving=True)
         return replace(caption, added=self._added[step])
 
     def still(self, step: int, state: State) -> Caption:
-        """Return the caption in the state after a step; 0 is the start."""
+        """Return the caption of the state after a step; step 0 means the initial state."""
         caption = make_caption(self._titles[step], self._subgoals[step], state)
         return replace(caption, added=self._added[step], unpredicted=self._changes[step])
 

@@ -36,7 +36,7 @@ def fill_page(
         "data": as_safe_json(data),
         **{name: html.escape(text) for name, text in texts.items()},
     }
-    # Fill in all placeholders in one pass: inserted text that looks like a placeholder stays.
+    # Fill in all placeholders in one pass, so that inserted text that looks like a placeholder stays.
     return PLACEHOLDER.sub(lambda placeholder: values[placeholder[1]], shared_asset("head.html") + template)
 
 

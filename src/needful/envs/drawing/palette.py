@@ -31,7 +31,7 @@ def blend(first: str, second: str, fraction: float) -> str:
 
 def draw_legend(axes: Axes, meanings: Mapping[str, str]) -> None:
     """Draw a legend along the bottom of the axes; `meanings` maps each colour to its meaning."""
-    # Making a legend takes longer than drawing most states. Pictures on the same axes share it.
+    # Making a legend takes longer than drawing most states, so pictures on the same axes share one legend.
     identity = f"legend {dict(meanings)}"
     known = axes.get_legend()
     if known is not None and known.get_gid() == identity:
@@ -52,5 +52,5 @@ def draw_legend(axes: Axes, meanings: Mapping[str, str]) -> None:
         handletextpad=0.5,
         columnspacing=1.4,
     )
-    # By this id, the report page recognises equal legends and draws them once.
+    # The report page uses this id to recognise equal legends, and draws them only once.
     legend.set_gid(identity)

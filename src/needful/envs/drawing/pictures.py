@@ -30,7 +30,8 @@ DOTS_PER_INCH = 160
 # The maximum number of lines of atoms in a caption.
 MAX_LINES = 6
 
-# All lengths are in inches. If FONT_SIZE changes, LINE_HEIGHT and LETTERS_PER_INCH must change too.
+# All lengths are in inches, except FONT_SIZE, which is in points. If FONT_SIZE changes, LINE_HEIGHT and
+# LETTERS_PER_INCH must change too.
 STRIP_WIDTH = 12.0
 MARGIN = 0.2
 GAP = 0.06
@@ -51,7 +52,7 @@ class Caption:
         holds: subgoal atoms that are true in the state.
         missing: subgoal atoms that are false in the state, although the step has ended.
         pending: subgoal atoms that are not true yet, because the step has not ended.
-        added: subgoal atoms that the step adds; they come first and are bold.
+        added: subgoal atoms that the step adds; they are shown first and in bold.
         unpredicted: atoms that the step changed and its operator does not predict, with + or − before them.
     """
 
@@ -149,15 +150,16 @@ def atom_lines(caption: Caption, width: float, max_lines: int) -> list[Line]:
         for sign, colour, shown in (*signs, ("✓", palette.GREEN, caption.holds))
         for atom in shown
     ]
-    # Bold lines come first. Sorting is stable, so atoms that do not hold come first among bold and normal
-    # lines.
+    # Bold lines come first. Sorting is stable, so atoms that do not hold come first among the bold lines,
+    # and also among the normal lines.
     return wrap_lines(sorted(atoms, key=lambda line: line.weight), width, max_lines)
 
 
 def wrap_lines(lines: Sequence[Line], width: float, max_lines: int) -> list[Line]:
     """Return lines broken into lines that fit into a width in inches.
 
-    If they are more than `max_lines` lines, the last line gives the number of lines left out.
+    If the result would have more than `max_lines` lines, it ends with a line such as "and 3 more", which
+    counts the given lines that were left out.
     """
     letters = int(width * LETTERS_PER_INCH)
     wrapped = [
@@ -187,7 +189,7 @@ def draw_film_strip(
     goal: AbstractState,
     draws: Sequence[Draw] = (),
 ) -> bytes:
-    """Return the figure of `film_strip` as a PNG file."""
+    """Return a film strip as the bytes of a PNG file; `film_strip` explains the arguments."""
     return as_png(film_strip(env, states, captions, goal, draws))
 
 
@@ -200,8 +202,8 @@ def film_strip(
 ) -> Figure:
     """Return a figure with pictures of all states, in rows; each has its caption above it.
 
-    `draws` are the tries of a failed step. They are drawn over the last state but one, in which the step
-    started, or over the last state if no try ran.
+    `draws` are the tries of a failed step. They are drawn over the state in which the step started. This is
+    the second last state, or the last state if no try ran.
     """
     from matplotlib.figure import Figure
 

@@ -22,7 +22,7 @@ from needful.envs.drawing import palette
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# More reasons than this would need more colours than can be told apart.
+# The maximum number of groups of tries; readers could not distinguish the colours of more groups.
 MAX_GROUPS = 6
 OTHER = "other reasons"
 DIGITS = 4
@@ -36,7 +36,11 @@ DOTS_PER_INCH = 100
 
 
 def group_draws(draws: Sequence[Draw]) -> tuple[list[int], list[str]]:
-    """Return the number of each draw's group, and the reason of each group, the most frequent first."""
+    """Group draws by reason; return the group number of each draw, and the reason of each group.
+
+    The most frequent reason is group 0. If there are more than `MAX_GROUPS` reasons, the rarest ones share
+    the last group.
+    """
     reasons = [_reason(draw) for draw in draws]
     frequent = [
         reason for reason, _ in sorted(Counter(reasons).items(), key=lambda item: (-item[1], item[0]))

@@ -1,8 +1,8 @@
 """Pictures between two states: items that moved are drawn on the way from one place to the other.
 
 A `DrawingRecorder` records what `Environment.draw` draws as marks: paths, texts and images. `pair_marks`
-finds marks of two pictures that may be the same item, as the report page does: first marks with the same
-structure and style, then marks with the same structure. `Tween` draws the pictures between them.
+finds marks of two pictures that may be the same item. Like the report page, it first pairs marks with the
+same structure and style, then marks with the same structure only. `Tween` draws the pictures between them.
 """
 
 from __future__ import annotations
