@@ -30,7 +30,7 @@ from needful.storage.outputs import disk_is_full
 
 
 class Verb(TyperCommand):
-    """A verb that keeps its arguments as they were given, for `console.given_command`.
+    """A verb that stores the arguments as the user typed them, so that run.json can record the command.
 
     In a verb without positional arguments, a repeatable option accepts several words: `--domains a b` is
     the same as `--domains a --domains b`.
@@ -48,7 +48,7 @@ class Verb(TyperCommand):
 
 
 def _with_repeated_options(arguments: Sequence[str], repeatable: AbstractSet[str]) -> Iterator[str]:
-    """Yield the arguments, with the name of a repeatable option before each of its words."""
+    """Yield the arguments; for a repeatable option, `--domains a b` becomes `--domains a --domains b`."""
     option, has_value = "", False
     for argument in arguments:
         if argument.startswith("-"):

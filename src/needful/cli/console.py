@@ -42,9 +42,9 @@ INTERRUPTED = 130
 # A description of a plan lists at most this many suspected operators.
 MAX_SUSPECTS = 10
 
-# Where stderr is no terminal, a progress line is printed whenever this many seconds have passed.
+# If stderr is not a terminal, this is the number of seconds between two progress lines.
 SECONDS_PER_LINE = 10.0
-# The key of a verb's arguments in `typer.Context.meta`.
+# The key in `typer.Context.meta` under which the arguments of a verb are stored.
 ARGUMENTS = "needful.arguments"
 
 P = ParamSpec("P")
@@ -79,7 +79,7 @@ def _notes(error: BaseException) -> Sequence[str]:
 
 
 def given_command(context: typer.Context) -> str:
-    """Return the command of a verb as it was given, for run.json."""
+    """Return the command that the user typed, for run.json; see `command_text`."""
     return command_text(f"needful {context.info_name}", context.meta.get(ARGUMENTS, ()))
 
 
@@ -100,7 +100,7 @@ def bad(text: str) -> str:
 
 
 def _coloured(text: str, colour: str) -> str:
-    # `typer.echo` removes colours if the output is no terminal.
+    # `typer.echo` removes colours if the output is not a terminal.
     return text if os.environ.get("NO_COLOR") else typer.style(text, fg=colour)
 
 
@@ -140,7 +140,7 @@ def print_json(value: Mapping[str, Any]) -> None:
 
 
 class ProgressBars:
-    """Show the stages of a job as progress bars."""
+    """Show the stages of a command, such as collecting and learning, as progress bars."""
 
     def __init__(self, bars: Progress) -> None:
         self._bars = bars
@@ -157,7 +157,7 @@ class ProgressBars:
         return lambda done: self._bars.update(task, completed=done)
 
     def line(self) -> str:
-        """Return a line with the current stage, its finished parts and its time; empty without a stage."""
+        """Return a line with the stage, its finished parts and its time; empty before the first stage."""
         if self._current is None:
             return ""
         task = self._bars.tasks[self._current]
@@ -193,7 +193,7 @@ def progress_bars() -> Iterator[ProgressBars]:
 
 @contextmanager
 def progress_lines(line: Callable[[], str], seconds: float = SECONDS_PER_LINE) -> Iterator[None]:
-    """Print `line()` on stderr every few seconds during the `with` block, unless stderr is a terminal."""
+    """Print `line()` on stderr every `seconds` during the `with` block, unless stderr is a terminal."""
     if sys.stderr.isatty():
         yield
         return
@@ -268,7 +268,10 @@ def describe_plan(result: PlanningResult) -> str:
 
 
 def _describe_changes(operator: GroundOperator, before: AbstractState) -> list[str]:
-    """Return lines with the atoms that a step makes true (+) and false (-) in the state `before`."""
+    """Return a line with the atoms that a step adds (+) and one with those that it deletes (-).
+
+    `before` is the abstract state before the step. Atoms that hold in it do not count as added.
+    """
     matched = {atom for atom in before for one in operator.delete_patterns if one.matches(atom)}
     added = sorted(operator.add_effects - before)
     deleted = sorted((operator.delete_effects | matched) - operator.add_effects)
@@ -277,7 +280,7 @@ def _describe_changes(operator: GroundOperator, before: AbstractState) -> list[s
 
 
 def _describe_suspects(result: PlanningResult) -> list[str]:
-    """Return a line for each suspected ground operator, after a heading."""
+    """Return a heading, and one line per suspected ground operator; empty if there are none."""
     if not result.suspects:
         return []
     shown = [f"  {suspect}" for suspect in result.suspects[:MAX_SUSPECTS]]

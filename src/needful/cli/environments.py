@@ -75,7 +75,7 @@ def _import_module(name: str, findings: Findings) -> ModuleType | None:
         try:
             module = importlib.import_module(name)
         except ModuleNotFoundError as error:
-            # If the module `name` exists, but a module that it imports is missing, report a failed import.
+            # Raise again if the missing module is not `name` itself, but one that `name` imports.
             if error.name is None or not f"{name}.".startswith(f"{error.name}."):
                 raise
             missing = error.name

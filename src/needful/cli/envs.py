@@ -59,7 +59,10 @@ def _row(name: str, entry: CatalogueEntry) -> dict[str, Any]:
 
 
 def domain_sizes(name: str) -> Sizes:
-    """Return the sizes of a domain; object counts are those of some sampled tasks."""
+    """Return how many types, predicates, controllers and objects a domain has.
+
+    Unless the catalogue has these numbers, the objects are counted in some sampled tasks.
+    """
     known = CATALOGUE[name].sizes
     if known is not None:
         return known
@@ -121,7 +124,7 @@ def check_env(
 def _check(
     reference: str, recorded: Path | None, tasks: int, seed: int, config: PlanningConfig
 ) -> tuple[tuple[Finding, ...], list[str]]:
-    """Return the findings about an environment, and notes: observations that are no problems."""
+    """Return the findings (problems) of an environment, and notes about it that are not problems."""
 
     def solve(environment: Environment, task: Task) -> PlanningResult:
         return make_demonstrator(environment, config).demonstrate(task, seed)
@@ -131,7 +134,7 @@ def _check(
         if environment is None:
             return loading.all(), []
         demonstrations: tuple[Demonstration, ...] = ()
-        # `check_environment` reports an invalid vocabulary.
+        # Reading demonstrations needs a valid vocabulary. `check_environment` reports an invalid one.
         if recorded is not None and isinstance(getattr(environment, "vocabulary", None), Vocabulary):
             demonstrations = demonstrations_for(environment, recorded)
         notes: list[str] = []

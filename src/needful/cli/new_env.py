@@ -55,9 +55,9 @@ def new_env(
 
 
 def _unedited(name: str, class_name: str) -> FolderKind:
-    """Return the kind of folders that `--force` may replace: those in which the user edited no file.
+    """Return the kind of folder that `--force` may replace: one in which the user edited no file.
 
-    A file is unedited if `needful new-env` writes the same text for one of the sources of demonstrations.
+    A file is unedited if its text is one that `needful new-env` writes, with any source of demonstrations.
     """
     texts: dict[str, list[str]] = {}
     for source in DemonstrationSource:

@@ -35,7 +35,7 @@ def environment_files(source: DemonstrationSource, module: str, class_name: str)
 
 
 def _environment_parts(source: DemonstrationSource) -> dict[str, str]:
-    """Return the values of the placeholders in `ENVIRONMENT` that depend on the source."""
+    """Return the placeholders in `ENVIRONMENT` that depend on the source, with their values."""
     names, collections = set(COMMON_NAMES), "Sequence"
     text, demonstrator = "the demonstrations (${module}_recordings.py).", ""
     if source is DemonstrationSource.ORACLE:
@@ -184,7 +184,7 @@ SCRIPT = '''\
 
 '''
 
-# Parts of several files.
+# Texts that occur in more than one of the written files.
 IMPORT_OF_NAMES = """\
 from $module import (
     GO_TO,

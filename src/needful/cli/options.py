@@ -23,12 +23,13 @@ from needful.planning.planners import make_planner, planner_names
 
 Member = TypeVar("Member", bound=Enum)
 
-# The number of folds of cross-validation, which `learn` and `run` do if it takes only a few seconds.
+# `learn` and `run` cross-validate the operators with this many folds. They skip cross-validation if it
+# would take more than a few seconds.
 VALIDATION_FOLDS = 5
 
 
 def positive_seconds(seconds: float | None) -> float | None:
-    """Return the value of an option in seconds; raise unless it is None, or positive and finite."""
+    """Return the value of an option; raise if it is not positive or not finite. None is allowed."""
     if seconds is not None and not seconds > 0:
         raise typer.BadParameter(f"must be more than 0 seconds, got {seconds}.")
     if seconds == math.inf:
@@ -47,7 +48,7 @@ def enum_option(name: str, kind: type[Enum], help_text: str) -> Any:
 
 
 def seconds_option(name: str, text: str) -> Any:
-    """Return the declaration of an option in seconds, which must be positive and finite."""
+    """Return an option whose value is a number of seconds, positive and finite."""
     return typer.Option(name, callback=positive_seconds, help=text)
 
 
@@ -65,7 +66,8 @@ def require_suffix(*suffixes: str) -> Callable[[Path | None], Path | None]:
 def enum_member(kind: type[Member], what: str, name: str) -> Member:
     """Return the member of the enumeration `kind` with the value `name`.
 
-    If there is none, raises an error that suggests similar values. `what` describes the value in the error.
+    If there is no such member, raises an error that suggests similar values. In this error, `what` is the
+    word for the value, such as "kind of samplers".
     """
     members = {str(one.value): one for one in kind}
     if name not in members:
@@ -80,7 +82,7 @@ def planning_config(
     samples_per_step: int = 10,
     horizon: int | None = None,
 ) -> PlanningConfig:
-    """Return the settings of planning from the options with these names."""
+    """Return the settings of planning; the arguments are the values of the options with the same names."""
     return PlanningConfig(
         timeout=timeout,
         max_abstract_plans=abstract_plans,
@@ -93,7 +95,7 @@ def planning_config(
 def execution_config(
     execute: str, skill_failures: float, observation_noise: float, parameter_noise: float
 ) -> ExecutionConfig:
-    """Return how plans are executed, from --execute and the options for failing skills and noise."""
+    """Return the settings of execution; the arguments are the values of the options with the same names."""
     if execute not in (OPEN_LOOP, CLOSED_LOOP):
         raise UnknownNameError("kind of execution", execute, (OPEN_LOOP, CLOSED_LOOP))
     disturbances = Disturbances(skill_failures, observation_noise, parameter_noise)
@@ -101,9 +103,9 @@ def execution_config(
 
 
 def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """Return a function for shell completion: it completes the beginning of one of the names.
+    """Return a function for shell completion: it returns the names that start with the typed text.
 
-    In a list such as `screws,pain`, it completes the last name.
+    If the typed text is a list such as `screws,pain`, the function completes the last name of the list.
     """
 
     def complete(incomplete: str) -> list[str]:

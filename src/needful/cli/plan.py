@@ -29,9 +29,9 @@ KINDS = {"picture": PNG, "gif": GIF, "mp4": MP4, "page": PAGE}
 
 @dataclass(frozen=True, slots=True)
 class PlanDrawings:
-    """The files to draw a plan to, one for each of the options --picture, --gif, --mp4 and --page.
+    """The paths of the drawings of a plan, from the options --picture, --gif, --mp4 and --page.
 
-    A field is None if its option is not given.
+    A path is None if its option is not given.
     """
 
     picture: Path | None = None

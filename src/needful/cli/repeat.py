@@ -26,19 +26,21 @@ ALLOWED = ("domain", "repeat", "out", "force", "as_json")
 # At most this many differences are printed for each run.
 MAX_PRINTED = 20
 
-# A function that returns the settings of a run from the options of `needful run` and the domain.
+# A function that returns the settings of a run. Its arguments are the context with the options of
+# `needful run`, and the domain.
 MakeConfig: TypeAlias = Callable[[typer.Context, str], RunConfig]
 
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """A run that was made again.
+    """The comparison of a recorded run with its repetition.
 
     Attributes:
         folder: the recorded run.
         differences: one text per difference of the settings and results; empty if they are identical.
-        changed_versions: one text per version that has changed. It may explain differences.
-        seconds, seconds_before: the durations of both runs.
+        changed_versions: one text per package or platform version that differs between the two runs. Such
+            a change may be the cause of the differences.
+        seconds, seconds_before: the durations of the repetition and of the recorded run.
     """
 
     folder: Path
@@ -48,7 +50,7 @@ class Repetition:
     seconds_before: float
 
     def describe(self) -> str:
-        """Return a text for the terminal."""
+        """Return a text for the terminal: whether the results are identical, otherwise the differences."""
         took = f"{self.seconds:.1f} s, before {self.seconds_before:.1f} s"
         if not self.differences:
             return f"{self.folder}: {console.good('identical results')} ({took})."
@@ -75,9 +77,9 @@ def repeat_runs(
 ) -> None:
     """Make runs again with their recorded commands; exit with code 1 if results differ.
 
-    `runs` is a run folder, or a folder that contains run folders. The new results are deleted after the
-    comparison, unless `out` is a folder for them. The code of a user's environment is never taken from
-    a run folder: its class must be given as `domain`.
+    `runs` is a run folder, or a folder that contains run folders. The new results are written to `out`. If
+    `out` is None, they are deleted after the comparison. A recorded command may name the user's environment
+    class. For security, this class is loaded only if the user names it again as `domain`.
     """
     _check_options(context)
     folders = runs_in(runs)

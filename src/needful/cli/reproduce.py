@@ -287,9 +287,10 @@ def _kinder_table(
     older: OlderResults,
     as_json: bool,
 ) -> Results:
-    """Run the jobs of the table `kinder`, unless `check` is set, and print it for their domains.
+    """Run the jobs of the table `kinder`, and print the rows of this table for the domains of the jobs.
 
-    After a run, the table of all domains is also written to a Markdown file.
+    Also writes the table of all domains to a Markdown file. With `check`, nothing is run or written: the
+    printed table shows the results that are already in the folder `out`.
     """
     from needful.reports.paper_tables import kinder_table
     from needful.reports.runs import group_runs

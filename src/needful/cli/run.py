@@ -192,7 +192,7 @@ def _print_warnings(result: RunResult) -> None:
 
 
 def _with_preset(preset: str, domain: str, config: RunConfig, context: typer.Context) -> RunConfig:
-    """Return the settings of a preset; options that the user gave take precedence, as set in `config`."""
+    """Return the settings of a preset; the values of options that the user gave come from `config`."""
     if preset != PAPER:
         raise UnknownNameError("preset", preset, [PAPER])
     if console.is_given(context, "demonstrations"):
@@ -243,7 +243,7 @@ def _describe(result: RunResult, domain: str, path: Path, recorded: Path | None)
 
 
 def _new_folder(name: str) -> Path:
-    """Return the first of runs/NAME, runs/NAME-2, runs/NAME-3, ... that is unused.
+    """Return the first of the paths runs/NAME, runs/NAME-2, runs/NAME-3, ... that does not exist.
 
     NAME is `name` with hyphens instead of slashes.
     """

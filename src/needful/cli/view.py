@@ -1,4 +1,4 @@
-"""`needful view`: a local page about runs that updates while they are made."""
+"""`needful view`: a local page about runs, which is updated while the runs are in progress."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from needful.reports.page.page import make_report, page_asset, player_script
 
 ADDRESS = "127.0.0.1"
 DEFAULT_PORT = 7340
-# A page about more runs than this would take long to make.
+# A report page may show at most this many runs, because more would take too long to draw.
 MAX_REPORTED = 40
 SECONDS_PER_REQUEST = 30
 HEADERS = {
@@ -71,7 +71,7 @@ class ViewServer(ThreadingHTTPServer):
     def __init__(self, folder: Path, port: int) -> None:
         self.runs = LiveRuns(folder)
         self.folder = folder
-        # Pages are made one at a time, because the drawing library is not safe to use in several threads.
+        # Held while a page is drawn: matplotlib is not thread-safe, so pages are drawn one at a time.
         self.drawing = threading.Lock()
         self.pages: dict[tuple[str, ...], tuple[tuple[object, ...], bytes]] = {}
         super().__init__((ADDRESS, port), ViewHandler)
@@ -93,10 +93,10 @@ def make_server(folder: Path, port: int | None = None) -> ViewServer:
 
 
 class ViewHandler(BaseHTTPRequestHandler):
-    """Answers the requests of the page: the page itself, the runs, one run, and reports.
+    """Answers four requests: the page, the list of runs, the details of one run, and a report about runs.
 
-    No file is sent as it is. A run is found by its name among the runs in the folder, so that no request
-    can reach another path.
+    A run that is named in a request must be one of the runs in the folder. Thus no request can read files
+    outside of these runs.
     """
 
     server: ViewServer
@@ -178,7 +178,7 @@ class ViewHandler(BaseHTTPRequestHandler):
         return sorted(finished_last, key=lambda row: row["state"] != "running")
 
     def _chosen(self, names: list[str]) -> dict[str, LiveRun]:
-        """Return the runs with these names; if one is missing, send an error and return none."""
+        """Return the runs with these names; if one does not exist, send an error and return no runs."""
         current = self.server.runs.current()
         if not names or any(name not in current for name in names):
             self._send(HTTPStatus.NOT_FOUND, PLAIN, b"There is no such run. It may have been deleted.\n")
@@ -199,7 +199,7 @@ class ViewHandler(BaseHTTPRequestHandler):
 def make_view(folder: str, rows: Sequence[Mapping[str, object]]) -> str:
     """Return the HTML page of `needful view`, which asks its server for the current runs.
 
-    `rows` are the runs that the page shows before the first answer.
+    `rows` are the runs that the page shows until the server has sent its first answer.
     """
     data = {"runs": list(rows), "maxReported": MAX_REPORTED}
     texts = {"title": f"{folder} · needful", "folder": folder}

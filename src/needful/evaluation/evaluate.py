@@ -37,7 +37,10 @@ class Evaluation:
 def make_solve(
     solver: Solver, environment: Environment, execution: ExecutionConfig, horizon: int | None
 ) -> Solve | TaskExecution:
-    """Return the solver's `solve`, or a `TaskExecution` if `execution` differs from the default."""
+    """Return the function or object that solves test tasks.
+
+    It is `solver.solve` for open-loop execution in an exact world (the default), else a `TaskExecution`.
+    """
     return TaskExecution.of(solver, environment, execution, horizon) if execution else solver.solve
 
 
@@ -51,7 +54,7 @@ def save_and_report(
 ) -> OnResult:
     """Return a function that writes each result to the folder, if there is one, and shows progress.
 
-    `vocabulary` is the vocabulary of the plans.
+    `vocabulary` has the types, predicates and controllers that occur in the plans.
     """
     report = progress.stage("Solving unseen tasks", tasks)
 
@@ -75,7 +78,7 @@ def solve_tasks(
 ) -> Evaluation:
     """Solve the first `count` test tasks that are sampled with `identity.seed`; return their evaluation.
 
-    `clock` measures the seconds of a task.
+    `clock` measures the time for each task, in seconds.
     """
     tasks = environment.tasks(Split.TEST, count, identity.seed)
     records: list[RunRecord] = []
@@ -99,8 +102,9 @@ def evaluate(
 ) -> Iterator[tuple[RunRecord, PlanningResult]]:
     """Solve each task and execute its plan; yield the record of the task and the planning result.
 
-    A plan that needs more than `horizon` low-level actions counts as failed. None stands for the
-    environment's horizon. A `TaskExecution` solves the tasks in simulated worlds and has its own horizon.
+    A plan that needs more than `horizon` low-level actions counts as failed. If `horizon` is None, the
+    environment's horizon is used. If `solve` is a `TaskExecution`, the tasks are solved in simulated worlds
+    and `horizon` is ignored, because a `TaskExecution` has its own.
     """
     for number, task in enumerate(tasks):
         start = clock()
@@ -132,8 +136,8 @@ def achieves_goal(
 ) -> bool:
     """Return whether executing the actions from the task's initial state achieves the goal.
 
-    The goal must hold after at most `horizon` low-level actions. None stands for the environment's horizon.
-    The environment must confirm the plan (see `Environment.confirms`).
+    The goal must hold after at most `horizon` low-level actions. If `horizon` is None, the environment's
+    horizon is used. The environment must also confirm the plan (see `Environment.confirms`).
     """
     limit = environment.horizon if horizon is None else horizon
     state, steps = task.initial_state, 0

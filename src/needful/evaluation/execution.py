@@ -1,7 +1,7 @@
 """Execute plans in simulated worlds, open loop or closed loop, and check the goal in the true final state.
 
-Open loop: plan once from one reading, then execute the whole plan without observations. Closed loop: the
-solver observes the world after each controller; see `needful.planning.agent`.
+Open loop: observe the initial state, plan once, and execute the whole plan without further observations.
+Closed loop: observe the world after each controller, and replan if needed; see `needful.planning.agent`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 # The two modes of execution, as named on the command line and in files.
 OPEN_LOOP, CLOSED_LOOP = "open-loop", "closed-loop"
 
-# The ranges of features are measured on the states of demonstrations of this number of training tasks. The
-# seed of these tasks is fixed, so that the same noise setting has the same meaning in all runs.
+# Observation noise is a share of the range of each feature. The ranges are measured on demonstrations
+# of this many training tasks. Their seed is fixed, so that the same share is the same noise in all runs.
 RANGE_DEMONSTRATIONS = 10
 RANGE_SEED = 0
 
@@ -54,12 +54,12 @@ class ExecutionConfig:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The result of one task: of its execution in a simulated world, or of planning alone.
+    """The result of solving one task, with or without execution in a simulated world.
 
     Attributes:
         result: the executed actions, the true states, and the statistics of planning.
         outcome: `SOLVED` if the goal holds in the true final state, else the reason for the failure.
-        seconds: the time for planning and for decisions.
+        seconds: the time for planning and deciding, without the time for acting and observing.
         execution: the entry `execution` of the record: the settings, the number of executed controllers,
             and the number of replans. None if the plan was not executed in a simulated world.
     """
@@ -139,9 +139,9 @@ class TaskExecution:
 
 
 def measured_ranges(environment: Environment) -> FeatureRanges:
-    """Return the ranges of features over the states of some demonstrations of the environment.
+    """Return the range of each feature over the states of demonstrations of some training tasks.
 
-    If there are no demonstrations, the initial states of the same training tasks are used.
+    If the environment cannot demonstrate these tasks, their initial states are used.
     """
     count, seed = RANGE_DEMONSTRATIONS, RANGE_SEED
     try:

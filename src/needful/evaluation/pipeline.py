@@ -129,7 +129,7 @@ class RunConfig:
         progress: Progress,
         practice_tasks: tuple[Task, ...] = (),
     ) -> LearningConfig:
-        """Return the configuration of learning: the settings of this run, and the given inputs."""
+        """Return the configuration of learning; it combines the settings of this run with the arguments."""
         return LearningConfig(
             self.seed,
             self.samplers,
@@ -145,7 +145,7 @@ class RunConfig:
         )
 
     def for_environment(self, environment: Environment) -> RunConfig:
-        """Return this configuration with the environment's horizon, unless it has one."""
+        """Return this configuration; if it has no horizon, the environment's horizon is filled in."""
         return replace(self, planning=self.planning.with_horizon(environment.horizon))
 
     def practice_tasks(self, environment: Environment) -> tuple[Task, ...]:
@@ -158,7 +158,7 @@ class RunConfig:
     def identity(self, domain: str, *recorded: str) -> RunIdentity:
         """Return the fields that all records of a run with this configuration share.
 
-        `recorded` is the digest of the demonstrations, if they were not collected by the run.
+        `recorded` is the digest of the demonstrations if they are given; empty if the run collects them.
         """
         configs = (self.demos, self.planning, self.samplers, self.experiments, self.oracle_samplers)
         optional = (*((self.execution,) if self.execution else ()), *recorded)
@@ -283,8 +283,8 @@ def collect(
 ) -> CollectedDemonstrations:
     """Let the environment demonstrate training tasks with its oracle model or its scripted policy.
 
-    `planning` holds the settings of the oracle's planner; by default, only the horizon of `config`. Raises
-    `DemonstrationError` if no task is solved.
+    `planning` has the settings of the oracle's planner. If it is None, the horizon and the clock come from
+    `config`, and all other settings have their defaults. Raises `DemonstrationError` if no task is solved.
     """
     report = progress.stage("Collecting demonstrations", config.demos)
     planning = planning or PlanningConfig(horizon=config.planning.horizon, clock=config.planning.clock)

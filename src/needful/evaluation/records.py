@@ -18,8 +18,8 @@ from needful.errors import InvalidInputError
 from needful.evaluation.sources import sources_digest
 from needful.storage.json_fields import Field
 
-# Fields of configurations that did not exist when the first results were stored. They are hashed only if
-# they differ from their defaults, so that a configuration without them keeps the hash in these results.
+# Fields that were added to configurations after the first results had been stored. Such a field
+# is hashed only if it differs from its default, so the hashes of the first results are still valid.
 ADDED_LATER = ("adaptive", "anchors", "clock")
 # Fields of records that are absent in files if they are empty.
 OPTIONAL = ("suspects", "execution", "preset", "task_digest")
@@ -35,7 +35,10 @@ def config_hash(*parts: object) -> str:
 
 
 def as_json(value: object, every_field: bool = False) -> Any:
-    """Return a configuration as JSON values; raise `InvalidInputError` if a value has no unique name.
+    """Return a configuration as JSON values.
+
+    A function or a class is given by its name. Raises `InvalidInputError` if this name is not unique, or if
+    a value has another type that cannot be stored.
 
     Fields in `ADDED_LATER` that have their default values are left out, unless `every_field` is set.
     """
@@ -119,7 +122,7 @@ class RunRecord:
         return self.outcome == Outcome.SOLVED.value
 
     def to_json(self) -> str:
-        """Return the record as one line of JSON, without those of the `OPTIONAL` fields that are empty."""
+        """Return the record as one line of JSON; `OPTIONAL` fields that are empty are left out."""
         content = asdict(self)
         for name in OPTIONAL:
             if not content[name]:
@@ -198,7 +201,8 @@ def run_identity(
 ) -> RunIdentity:
     """Return the identity of a run; `configs` are all other settings that affect its results.
 
-    `unused` are the parts of the package that the run does not use, see `sources_digest`.
+    `unused` has the names of the optional parts of the package that the run does not use; see
+    `sources_digest`.
     """
     hashed = config_hash(domain, learner, seed, *configs, *((preset,) if preset else ()))
     return RunIdentity(domain, learner, seed, versions(unused), hashed, preset)
@@ -207,7 +211,7 @@ def run_identity(
 def versions(unused: frozenset[str] = frozenset()) -> dict[str, str]:
     """Return the versions of the packages that results depend on, and the digest of needful's sources.
 
-    Torch is listed if it is installed.
+    The version of torch is included only if torch is installed.
     """
     from importlib.metadata import PackageNotFoundError, version  # slow to import
 
@@ -220,7 +224,8 @@ def versions(unused: frozenset[str] = frozenset()) -> dict[str, str]:
 def task_digest(task: Task) -> str:
     """Return a hash of the initial state and the goal of a task (16 hexadecimal digits).
 
-    Runs with equal digests solved the same task, whatever their seeds and the numbers of the task.
+    If records of two runs have equal digests, the runs tried the same task. Their seeds and the numbers of
+    the task in the two runs may differ.
     """
     state = [[obj.name, obj.type.name, list(task.initial_state[obj])] for obj in task.objects]
     text = json.dumps([state, sorted(map(str, task.goal))])
@@ -239,7 +244,7 @@ def make_record(
     """Return the record of the test task with this number, which took `total` seconds.
 
     `outcome` is the outcome of planning, or GOAL_MISSED if executing the plan did not reach the goal.
-    Without the task itself, the record has neither its number of objects nor its digest.
+    If `task` is None, the record has neither the number of the task's objects nor the task's digest.
     """
     statistics, failure = result.statistics, result.failure
     solved = outcome is Outcome.SOLVED

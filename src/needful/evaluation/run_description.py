@@ -1,7 +1,7 @@
 """run.json: how a run was made. The format is `needful-run`, version 1.
 
-It is the only file of a run folder with the time of the run: no other file depends on when the run was
-made. Host names and folders of the user are not stored.
+Of all files in a run folder, only run.json contains the date and time of the run. The names of the host and
+of the user's folders are not stored.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class RunDescription:
     """How a run was made.
 
     Attributes:
-        command: the command, with the last part of each absolute path; empty for runs made in Python.
+        command: the command, without the user's folders (see `without_folders`); empty for runs made in
+            Python.
         settings: all settings, including the defaults, as JSON values.
         versions: the versions of needful, Python and the packages that results depend on, the platform, and
             the search engine.
@@ -84,7 +85,7 @@ def read_run_description(folder: Path) -> RunDescription | None:
 
 
 def settings_as_json(**settings: object) -> dict[str, JsonValue]:
-    """Return the settings of a run as JSON values; a planner of the catalogue is given by its name."""
+    """Return the settings of a run as JSON values; a planner of the catalogue becomes its name."""
     content = {name: _without_folders(as_json(value, every_field=True)) for name, value in settings.items()}
     planning = settings.get("planning")
     if isinstance(planning, PlanningConfig):
@@ -101,9 +102,10 @@ def _without_folders(value: Any) -> Any:
 
 
 def without_folders(text: str) -> str:
-    """Return the text; if it is a path that is absolute or leaves the current folder, only the last part.
+    """Shorten a path outside of the current folder to its last part; return all other texts unchanged.
 
-    In an option such as `--out=/home/user/runs`, only the path is shortened.
+    A path is shortened if it is absolute, starts with `~` or contains `..`. In an option with a path,
+    only the path is shortened: `--out=/home/user/runs` becomes `--out=runs`.
     """
     option, equals, value = text.partition("=") if text.startswith("--") else ("", "", text)
     path = PurePath(value)
@@ -113,7 +115,7 @@ def without_folders(text: str) -> str:
 
 
 def command_text(program: str, arguments: Iterable[str]) -> str:
-    """Return a command for run.json; absolute paths are reduced to their last parts."""
+    """Return a command for run.json, without the user's folders; see `without_folders`."""
     return shlex.join([*program.split(), *map(without_folders, arguments)])
 
 

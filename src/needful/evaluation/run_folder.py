@@ -25,8 +25,8 @@ from needful.storage.plans import PLANS_FILE, RecordedPlan, header_line, plan_li
 # The progress of a run that has not finished, for the live view of runs; deleted at the end.
 PROGRESS_FILE = "progress.json"
 PROGRESS_SECONDS = 1.0
-# For comparing a run with its repetition: files that must be identical, besides those of the model, and
-# fields of records that may differ.
+# If a run is repeated, these files and those of the model must be identical. Records must be identical,
+# except for the fields in `TIMES_AND_VERSIONS`.
 REPRODUCIBLE_FILES = ("demos.jsonl.gz", PLANS_FILE)
 TIMES_AND_VERSIONS = ("seconds", "versions")
 
@@ -48,7 +48,7 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: str | Path, force: bool = False, command: str = "") -> RunFolder:
-        """Create a folder for a new run; with `force`, an earlier run at this path is deleted at once."""
+        """Create a folder for a new run; with `force`, first delete an earlier run at this path."""
         folder = cls(Path(path), command)
         prepare_output_directory(folder.path, RUN, force)
         folder._write_records()
@@ -135,7 +135,10 @@ class RunFolder:
 
 @dataclass(frozen=True, slots=True)
 class RecordedProgress:
-    """Passes progress reports on, and writes them to progress.json: finished parts once per second."""
+    """Passes progress reports on to `shown`, and writes them to progress.json.
+
+    The number of finished parts is written at most once per second, all other changes at once.
+    """
 
     shown: Progress
     folder: RunFolder
@@ -157,10 +160,10 @@ class RecordedProgress:
         return report_and_write
 
     def observe_hypothesis(self, uncovered: int, operators: int, transitions: int) -> None:
-        """Add a hypothesis to the curve of the hill climbing.
+        """Add a hypothesis (a set of operators) to the recorded steps of the hill climbing.
 
-        If it leaves more transitions uncovered than the one before, hill climbing has started again
-        elsewhere, and the curve starts again too.
+        If the hypothesis leaves more transitions uncovered than the previous one, hill climbing has
+        restarted. The earlier steps are then deleted.
         """
         climb = self._content.setdefault("climb", {"steps": []})
         climb["transitions"], steps = transitions, climb["steps"]
@@ -184,7 +187,8 @@ class RecordedProgress:
 def differing_results(before: Path, after: Path) -> tuple[str, ...]:
     """Compare the results of two runs; return one text per difference, none if they are identical.
 
-    Demonstrations, models and plans are compared byte by byte, and records except for times and versions.
+    Demonstrations, models and plans are compared byte by byte. Records are compared without their times and
+    versions.
     """
     found = [
         f"{name} differs" for name in _reproducible(before) if _bytes(before / name) != _bytes(after / name)

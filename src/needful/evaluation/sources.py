@@ -35,7 +35,7 @@ WITHOUT_EFFECT = (
     "evaluation/run_folder.py",
     "evaluation/sources.py",
 )
-# Folders and files that only some runs use, by the name of the feature.
+# Optional features of runs, each with the folders and files that only runs with this feature use.
 OPTIONAL_PARTS = {
     "invention": ("invention/",),
     "execution": (
@@ -47,7 +47,8 @@ OPTIONAL_PARTS = {
     "adapters": ("envs/adapters/", "envs/kinder/", "envs/gym.py", "envs/gym_encoding.py"),
 }
 
-# The fields of `ast` nodes that contain statements, or handlers and cases, which contain statements.
+# The fields of `ast` nodes that hold statements, exception handlers or match cases. Docstrings can only be
+# in these fields.
 STATEMENT_LISTS = ("body", "orelse", "finalbody", "handlers", "cases")
 ADAPTERS = ("needful.envs.adapters", "needful.envs.kinder")
 
@@ -64,9 +65,9 @@ def unused_parts(domain: str, *, invention: bool, execution: bool) -> frozenset[
 def sources_digest(package: Path = PACKAGE, unused: frozenset[str] = frozenset()) -> str:
     """Return a hash of the Python files of a package, by default needful (16 hexadecimal digits).
 
-    Comments and docstrings do not count, nor do files that cannot change results. `unused` has the names of
-    the `OPTIONAL_PARTS` that the run does not use. The C++ engine does not count either, because it returns
-    the same plans as the Python engine.
+    The hash ignores comments, docstrings and files that cannot change results. `unused` has the names of
+    the `OPTIONAL_PARTS` that the run does not use; their files are ignored, too. The C++ engine is also
+    ignored, because it returns the same plans as the Python engine.
     """
     left_out = (*WITHOUT_EFFECT, *(path for name in sorted(unused) for path in OPTIONAL_PARTS[name]))
     digest = hashlib.sha256()
@@ -80,7 +81,7 @@ def sources_digest(package: Path = PACKAGE, unused: frozenset[str] = frozenset()
 
 @cache
 def _counted_content(file: Path) -> bytes:
-    """Return the part of a file that counts for digests; cached, because several digests use it."""
+    """Return the part of a file that is hashed; cached, because several digests hash the same file."""
     return without_comments(file.read_text(encoding="utf-8")).encode()
 
 

@@ -1,8 +1,8 @@
 """The comparison on KinDER's 2D environments: learned operators, hand-written ones, the published planner.
 
-The seed of a job is that of training. All jobs of a domain solve the same test tasks: KinDER's
-`reset(seed=k)` for k from `FIRST_TASK` on. The published planner runs outside this package, in
-benchmarks/kinder_planners.py; its results are in the same folder.
+The seed of a job does not affect its test tasks. All jobs of a domain solve the same test tasks:
+KinDER's `reset(seed=k)` for k = `FIRST_TASK`, `FIRST_TASK` + 1, and so on. The published planner runs
+outside this package, in benchmarks/kinder_planners.py. Its results are written to the same folder.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from needful.sweeps.results import JobResult
 
 KINDER = "kinder"
 HAND_WRITTEN = "hand-written"
-# The published planner ran with two limits on the number of abstract plans. By limit: its name in results.
+# The published planner is run with two limits on the number of abstract plans. This maps each limit to the
+# name of the planner in results.
 PUBLISHED_PLANS = MappingProxyType({10: "bilevel-planning-10", 1000: "bilevel-planning-1000"})
 # The seed of the first test task. Tasks with lower seeds were used to develop the skills.
 FIRST_TASK = 1000
@@ -64,7 +65,8 @@ def kinder_jobs(
 ) -> tuple[Job, ...]:
     """Return one job per domain, method and training seed; hand-written operators need only one seed.
 
-    None stands for the defaults: `DOMAINS`, both methods, `SEEDS`, `DEMOS`, `TASKS` and `TIMEOUT`.
+    An argument that is None has its default: `DOMAINS`, both methods, `SEEDS`, `DEMOS`, `TASKS` or
+    `TIMEOUT`.
     """
     domains = domains or DOMAINS
     settings = (demos or DEMOS, tasks or TASKS, timeout or TIMEOUT)

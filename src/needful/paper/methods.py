@@ -17,7 +17,8 @@ ONE_PLAN = ", one abstract plan"
 OURS = "necessary"
 NO_COMPLEXITY = "necessary-no-complexity"
 DOWN_EVAL = OURS + ONE_PLAN
-# With the preset `paper`, these methods run other learners, which follow the paper more closely.
+# With the preset `paper`, these two methods run other learners, which follow the paper more closely. The
+# map goes from the method to the learner.
 PAPER_LEARNERS: Mapping[str, str] = MappingProxyType(
     {OURS: "necessary-paper", NO_COMPLEXITY: "necessary-paper-no-complexity"}
 )
@@ -69,9 +70,9 @@ UNKNOWN_METHOD_MARKER = "8"
 def method_of(job: Job) -> str:
     """Return the method of a job: its learner, with a suffix if only one abstract plan is allowed.
 
-    Policies use no abstract plans, so they get no suffix. With the preset `paper`, a learner in
-    `PAPER_LEARNERS` counts as the method that runs it. Jobs in household domains then get no suffix,
-    because the preset allows only one abstract plan there.
+    Policies use no abstract plans, so they get no suffix. With the preset `paper`, two things differ. The
+    learner `necessary-paper` counts as the method `necessary`, and so on (see `PAPER_LEARNERS`). Jobs in
+    household domains get no suffix, because the preset allows only one abstract plan in these domains.
     """
     learner = _METHODS_OF_PAPER_LEARNERS.get(job.learner, job.learner) if job.preset else job.learner
     usual = job.learner in POLICIES or (bool(job.preset) and job.domain in HOUSEHOLD)

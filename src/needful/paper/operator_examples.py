@@ -1,8 +1,8 @@
-"""The operator examples in the appendix of the paper, with the operators that are learned here.
+"""Learn the operators of the examples in the paper's appendix, and show them beside the paper's results.
 
-The paper compares the operators of two skills with those of CI+QE, and shows all operators of one domain.
-It shows them only as pictures, so the comparison uses what the text of the paper and its table of operators
-report.
+For two skills, the appendix compares the operators of the paper's method with those of the learner CI+QE.
+For one domain, it shows all operators. The appendix has only pictures of operators. The page therefore
+quotes what the text of the paper and its table of operator numbers report.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class OperatorExample:
         domain: the domain of the operators.
         controller: the skill whose operators are shown; None for all skills.
         methods: the methods whose operators are shown.
-        published: what the paper reports about them.
+        published: what the paper reports about these operators.
     """
 
     domain: str

@@ -23,16 +23,17 @@ PAPER = "paper"
 HOUSEHOLD_SECONDS = {"sorting-books": 1_500.0}
 DEFAULT_HOUSEHOLD_SECONDS = 500.0
 ANALYTIC_PLANNER, HOUSEHOLD_PLANNER = "paper", "greedy"
-# Settings that select a run of the experiment. Every run may choose them, so other values are not recorded
-# as changes of the preset. Records and summary.json contain them.
+# Settings that every run of an experiment may choose, such as the seed. If they differ from the preset,
+# this is not recorded as a change of the preset.
 FREE_SETTINGS = frozenset({"learner", "seed", "tasks", "learning_timeout", "validation_folds", "clock"})
 
 
 def paper_preset(domain: str, **changes: Any) -> RunConfig:
     """Return the settings of the paper's experiments in one of its ten domains.
 
-    `changes` are fields of `RunConfig` and `PlanningConfig` with other values. `RunConfig.preset`, which is
-    recorded with the results, lists those that differ from the preset, except `FREE_SETTINGS`.
+    `changes` maps fields of `RunConfig` and `PlanningConfig` to values that replace those of the preset.
+    The names of changed fields, except `FREE_SETTINGS`, are listed in `RunConfig.preset`, which is recorded
+    with the results.
     """
     if domain not in DOMAINS:
         raise UnknownNameError("domain of the paper", domain, DOMAINS)

@@ -17,10 +17,11 @@ from needful.evaluation.records import RunRecord
 from needful.reports.page.recorded_run import RecordedRun
 from needful.reports.statistics import Interval, mean, student_interval
 
-# These are not among the settings of a group: domain and learner are separate fields of the group, and its
-# runs may have different seeds.
+# Settings of a run that are not in `RunsOfGroup.settings`: `domain` and `learner` are separate fields of
+# the group, and `seed` may differ between the runs of a group.
 IDENTITY = ("domain", "learner", "seed")
-# More pairs than this would make a page long; the largest groups are compared first.
+# A page compares at most this many pairs of groups per domain. The groups with the most runs are compared
+# first.
 MAX_PAIRS = 60
 # Of the tasks that only one of two groups solved, at most this many are listed.
 MAX_LISTED = 30
@@ -43,9 +44,10 @@ class RunsOfGroup:
         return tuple(sorted({run.seed for _, run in self.runs}))
 
     def over_seeds(self, value: Callable[[RecordedRun], float | None], most: float = math.inf) -> Any:
-        """Return the mean of a number over seeds with its interval; None if no run has the number.
+        """Return the mean of a number over seeds with its 95 % interval; None if no run has the number.
 
-        The number of a seed is the mean over its runs. `most` is the largest possible value.
+        `value` returns the number of a run. If a seed has several runs, their mean is used. The interval is
+        cut off at 0 and at `most`, the largest possible number.
         """
         by_seed: dict[int, list[float]] = {}
         for _, run in self.runs:
@@ -138,7 +140,11 @@ def differing_settings(groups: Sequence[RunsOfGroup]) -> dict[str, list[str]]:
 
 
 def group_labels(groups: Sequence[RunsOfGroup], differing: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return a unique label per group: the learner, and settings that differ among its groups."""
+    """Return a unique label per group: its learner and some settings.
+
+    These are the settings that differ between the groups of this learner. If more than `MAX_NAMED` settings
+    differ, the label has a number instead.
+    """
     labels = []
     for number, group in enumerate(groups):
         same = [other for other, each in enumerate(groups) if each.learner == group.learner]
@@ -180,7 +186,10 @@ def _success(run: RecordedRun) -> float | None:
 
 
 def _per_task(value: Callable[[RunRecord], float]) -> Callable[[RecordedRun], float | None]:
-    """Return a function from a run to the mean of a value over its tasks; None if nothing was learned."""
+    """Return a function that takes a run and returns the mean of `value` over the tasks of the run.
+
+    The function returns None if the run has no tasks or if nothing was learned.
+    """
     return lambda run: mean(list(map(value, run.records))) if run.records and run.learned else None
 
 
@@ -199,9 +208,10 @@ def _learning_seconds(run: RecordedRun) -> float | None:
 def compare_pair(groups: Sequence[RunsOfGroup], first: int, second: int) -> dict[str, Any] | None:
     """Compare two groups on the tasks that both tried, as JSON values; None if there are no such tasks.
 
-    A task counts as solved by a group if more than half of the group's runs on it solved it. The difference
-    of the shares of solved tasks is computed for each seed of the first group; its interval is over seeds,
-    because all tasks of a seed are solved with the same model.
+    Several runs of a group may try the same task. The group solved the task if more than half of these runs
+    solved it. The difference is the share of tasks that the first group solved, minus that of the second.
+    It is computed for each seed of the first group. Its interval is computed from these differences, not
+    from single tasks, because all tasks of a seed are solved with the same model.
     """
     ours, theirs = _outcomes(groups[first]), _outcomes(groups[second])
     shared = [digest for digest in ours if digest in theirs]
@@ -229,7 +239,11 @@ def compare_pair(groups: Sequence[RunsOfGroup], first: int, second: int) -> dict
 
 
 def _outcomes(group: RunsOfGroup) -> dict[str, tuple[int, bool, dict[str, int]]]:
-    """Return, by task digest: the seed, whether the group solved the task, and where the page shows it."""
+    """Return a map from the digest of each task to the result of the group on this task.
+
+    A result has three entries: the seed, whether the group solved the task, and the numbers of the first
+    run that tried the task and of the task in this run.
+    """
     tried: dict[str, list[tuple[int, bool, dict[str, int]]]] = {}
     for number, run in group.runs:
         for record in run.records:
@@ -243,7 +257,7 @@ def _outcomes(group: RunsOfGroup) -> dict[str, tuple[int, bool, dict[str, int]]]
 
 
 def _notes(groups: Sequence[RunsOfGroup], pairs: int) -> Iterable[str]:
-    """Yield notes about the limits of a comparison."""
+    """Yield notes for the reader: tasks or pairs that are not compared, and differences in versions."""
     runs = [run for group in groups for _, run in group.runs]
     if any(not record.task_digest for run in runs for record in run.records):
         yield (

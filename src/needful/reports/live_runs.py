@@ -27,7 +27,7 @@ from needful.sweeps.results import JOBS_FOLDER, RESULT_SUFFIX, read_result
 RECORDS_FILE, SUMMARY_FILE = "records.jsonl", "summary.json"
 CLIMB_PATH = f"model/{CLIMB_FILE}"
 WATCHED = (RECORDS_FILE, SUMMARY_FILE, RUN_FILE, PROGRESS_FILE, CLIMB_PATH)
-# The folder is read at most once in this many seconds, whatever the number of clients.
+# The folder is read at most once per second, even if several pages send requests.
 SCAN_SECONDS = 1.0
 
 # The modification time and the size of each file of a run, to find out whether the files have changed.
@@ -38,8 +38,12 @@ Signature = tuple[tuple[int, int] | None, ...]
 class LiveRun:
     """The part of a run that has been written so far.
 
-    `row` has what the list of runs shows. The others are details: the tasks so far, the steps of the hill
-    climbing (`climb`), and the command and duration of the run (`made`).
+    Attributes:
+        signature: the times and sizes of the files that were read.
+        row: the entries of this run in the list of runs.
+        tasks: the finished tasks.
+        climb: the steps of the hill climbing; None if there are none.
+        made: the command and the duration of the run.
     """
 
     signature: Signature
@@ -49,7 +53,7 @@ class LiveRun:
     made: Mapping[str, Any] = field(default_factory=dict)
 
     def details(self) -> dict[str, Any]:
-        """Return the row and the details as JSON values."""
+        """Return all attributes except the signature as one JSON object, for the page about this run."""
         return {**self.row, "taskList": list(self.tasks), "climb": self.climb, "made": dict(self.made)}
 
 
@@ -121,7 +125,7 @@ def _subfolders(folder: Path) -> list[Path]:
 
 
 def _signature(folder: Path, names: tuple[str, ...]) -> Signature:
-    """Return the time and the size of regular files; None for missing files and for links."""
+    """Return the modification time and the size of each file; None for missing files and for links."""
     found: list[tuple[int, int] | None] = []
     for name in names:
         try:

@@ -1,4 +1,4 @@
-"""Players and matplotlib figures for notebooks."""
+"""Interactive players for plans, and matplotlib figures, for notebooks."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class InlinePage(Abbreviated):
 
 
 def show_plan(result: PlanningResult, environment: Environment, task: Task) -> InlinePage:
-    """Return the report's player for the result of one task; a notebook shows it inline.
+    """Return an interactive player for the plan of one task; a notebook shows it inline.
 
     If the environment cannot draw its states, the player shows the steps and atoms without pictures.
     """
@@ -64,7 +64,7 @@ def show_plan(result: PlanningResult, environment: Environment, task: Task) -> I
 
 
 def plan_page(result: PlanningResult, environment: Environment, task: Task) -> str:
-    """Return a self-contained HTML page with the player for the result of one task."""
+    """Return a self-contained HTML page with an interactive player for the plan of one task."""
     atoms = AtomList()
     plan = record_plan(0, task, result, result.outcome.value)
     operators = {step.operator.name: step.operator.controller for step in result.abstract_plan}
@@ -115,7 +115,7 @@ def plot_state(environment: Environment, state: State, goal: AbstractState = fro
 
 
 def plot_plan(result: PlanningResult, environment: Environment, task: Task) -> Figure:
-    """Return a matplotlib figure with one picture per state of a plan, and the tries of a failed step."""
+    """Return a matplotlib figure with a picture of each state of a plan and the tries of a failed step."""
     shown = result.with_missed_step()
     states = shown.states or (task.initial_state,)
     captions = make_captions(shown.steps, shown.expected_atoms(task.goal) or (task.goal,), states)

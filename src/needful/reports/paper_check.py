@@ -1,6 +1,8 @@
-"""Compare each cell of a table with the published number: sample size, verdict, reason and code.
+"""Compare each cell of a table with the published number.
 
-docs/baselines.md gives the evidence for the reasons.
+The result for a cell has the sample size, whether the numbers agree, the reason for a difference, and
+whether the running version of the code computed the cell. docs/baselines.md gives the evidence for the
+reasons.
 """
 
 from __future__ import annotations
@@ -103,7 +105,7 @@ class CheckedCell:
 
 
 def check_tables(tables: Sequence[Table]) -> tuple[CheckedCell, ...]:
-    """Return all cells of the tables that have a measured or a published number."""
+    """Compare the cells of the tables with the paper; cells without any number are left out."""
     return tuple(
         _checked(table, row.domain, column, cell)
         for table in tables
@@ -116,8 +118,9 @@ def check_tables(tables: Sequence[Table]) -> tuple[CheckedCell, ...]:
 def verdict_of(cell: Cell) -> Verdict:
     """Return whether a cell agrees with the paper.
 
-    The numbers agree if the published mean plus or minus two of its spreads overlaps the measured 95 %
-    interval. In tables without intervals, the measured mean plus or minus two of its spreads is used.
+    The numbers agree if two intervals overlap. The first is the published mean plus or minus two spreads.
+    The second is the measured 95 % interval or, in tables without such intervals, the measured mean plus or
+    minus two spreads.
     """
     if cell.measured is None:
         return Verdict.NOT_RUN
@@ -136,7 +139,7 @@ def _around(estimate: Estimate) -> tuple[float, float]:
 
 
 def code_of(cell: Cell, domain: str) -> Code:
-    """Return which code computed a cell."""
+    """Return whether the running version of the code computed a cell; see `Code`."""
     if cell.measured is None:
         return Code.NONE
     if not cell.sources:
@@ -169,7 +172,7 @@ def _reason(table: Table, domain: str, column: str, verdict: Verdict) -> str:
 
 
 def reason_for(table: str, domain: str, method: str) -> str:
-    """Return the reason why a cell differs from the published number."""
+    """Return the reason in `REASONS` why a cell differs from the paper, or "not explained"."""
     tables = (table, table.removesuffix("_as_published"))
     for of_table, domains, methods, reason in REASONS:
         if of_table in tables and domain in (domains or (domain,)) and method in (methods or (method,)):
@@ -178,7 +181,7 @@ def reason_for(table: str, domain: str, method: str) -> str:
 
 
 def _sample_note(domain: str, cell: Cell) -> str:
-    """Return the reason for a sample that is smaller than that of the paper."""
+    """Return a note if there are fewer seeds or tasks than in the paper; otherwise an empty text."""
     protocol = protocol_of(domain)
     if cell.measured is None or protocol is None:
         return ""

@@ -81,7 +81,8 @@ class TableSpec:
         include_unknown: whether methods that are not in the paper get a column.
         about_tasks: whether the numbers depend on the number of tasks per run. If so, notes about sample
             sizes include this number, such as "n = 10 × 50" for 10 seeds with 50 tasks each.
-        notes: a function that returns the notes of a cell; None for differences from the paper.
+        notes: a function that returns the notes of a cell. If None, the notes are the differences from the
+            paper's experiments.
     """
 
     title: str
@@ -106,7 +107,7 @@ def _known(value: Callable[[JobResult], float | None], runs: Sequence[JobResult]
     return [found for found in map(value, runs) if found is not None]
 
 
-# Tables of success rates, and tables of learning costs, in which the lowest number is the best.
+# Two kinds of tables: success rates, and costs of learning, for which smaller numbers are better.
 _success_table = partial(
     TableSpec, values=lambda group: success_percentages(group.runs), text=one_decimal, about_tasks=True
 )
@@ -172,7 +173,7 @@ TABLES: Mapping[str, TableSpec] = MappingProxyType(
 
 
 def _costs(group: RunGroup) -> tuple[str, ...]:
-    """Return notes with the sample size, the CPU seconds per task, and the low-level actions per plan."""
+    """Return the notes of a KinDER cell: sample size, CPU seconds per task, low-level actions per plan."""
     notes = [f"n = {len(group.runs)} × {group.tasks}"]
     if group.errors:
         notes.append(f"{group.errors} with errors")
@@ -209,7 +210,7 @@ KINDER = _success_table(
 
 
 def kinder_table(groups: Sequence[RunGroup]) -> Table:
-    """Return the table of the comparison on KinDER; other learners get columns of their own."""
+    """Return the table of the comparison on KinDER; a learner that is not in `KINDER` gets a new column."""
     domains = dict.fromkeys((*kinder.DOMAINS, *(group.domain for group in groups)))
     return _filled(kinder.KINDER, KINDER, tuple(domains), groups)
 
@@ -238,7 +239,8 @@ def fill_tables(name: str, groups: Sequence[RunGroup]) -> tuple[Table, ...]:
 
 
 def _headed(table: Table, title: str, explanation: str) -> Table:
-    # The first sentence of a caption is also printed in a terminal, so the explanation comes second.
+    # Insert the explanation after the first sentence of the caption: a terminal shows only this sentence,
+    # which must describe the numbers.
     numbers, _, rest = table.caption.partition(". ")
     sentences = filter(None, (numbers.removesuffix(".") + ".", explanation, rest))
     return replace(table, title=f"{table.title}: {title}", caption=" ".join(sentences))

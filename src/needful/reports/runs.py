@@ -108,10 +108,16 @@ def _group(setting: Job, sources: str, results: Sequence[JobResult]) -> RunGroup
 def main_group(groups: Iterable[RunGroup], domain: str, method: str) -> RunGroup | None:
     """Return the group of runs that reports show for a method on a domain; None if there is no group.
 
-    If there are several groups, the following are preferred, the most important criterion first: groups
-    with a run that ended without an error, the paper's number of demonstrations, the planner of the preset
-    or the default planner, code with a known digest, more demonstrations, more tasks over all seeds, a
-    longer time limit.
+    If there are several groups, they are compared by these criteria, the most important one first. A group
+    is preferred if it:
+
+    - has a run that ended without an error,
+    - has the paper's number of demonstrations,
+    - uses the preset `paper` or the default planner,
+    - has a known digest of its code,
+    - has more demonstrations,
+    - has more tasks over all seeds,
+    - has a longer time limit for planning.
     """
     protocol = protocol_of(domain)
     paper_demos = protocol.demos if protocol else None
@@ -139,12 +145,12 @@ def main_groups(groups: Sequence[RunGroup]) -> tuple[RunGroup, ...]:
 
 
 def with_preset(groups: Iterable[RunGroup]) -> tuple[RunGroup, ...]:
-    """Return the groups that use the preset `paper`, and the policies, which are the same without it."""
+    """Return the groups with the preset `paper`, and those of policies, which have no preset."""
     return tuple(group for group in groups if group.setting.preset or group.method in POLICIES)
 
 
 def without_preset(groups: Iterable[RunGroup]) -> tuple[RunGroup, ...]:
-    """Return the groups that use the learner, samplers and planner of this package, and the policies."""
+    """Return the groups without the preset `paper`; they use this package's learner and planner."""
     return tuple(group for group in groups if not group.setting.preset)
 
 

@@ -17,7 +17,8 @@ from needful.paper.published_numbers import Estimate
 # The tolerance for comparisons of means, because rounding errors can make equal means differ slightly.
 ROUNDING = 1e-9
 CONFIDENCE = 0.95
-# The 97.5 % quantiles of Student's t distribution for 1 to 30 degrees of freedom, and for more.
+# The 97.5 % quantiles of Student's t distribution for 1 to 30 degrees of freedom. For more degrees of
+# freedom, `NORMAL_QUANTILE` is used.
 STUDENT_QUANTILES = (
     *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
     *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
@@ -82,7 +83,7 @@ def within_spread_of_best(best: Estimate, other: Estimate) -> bool:
 def mark_best(
     estimates: Sequence[Estimate | None], higher_is_better: bool, rule: Callable[[Estimate, Estimate], bool]
 ) -> tuple[bool, ...]:
-    """Return one flag per estimate: whether a table shows the estimate in bold; False for None.
+    """Return one flag per estimate: whether a table shows it in bold. The flag of None is False.
 
     An estimate is bold if `rule(best, estimate)` is true. `best` is the estimate with the best mean; if
     several have the same mean, it is the one with the largest spread.
@@ -98,8 +99,8 @@ def mark_best(
 def student_interval(values: Sequence[float], least: float = -math.inf, most: float = math.inf) -> Interval:
     """Return the mean of values with its 95 % interval from Student's t; a single value has none.
 
-    The bounds are cut off at `least` and `most`. For a few seeds, this interval is more reliable than a
-    bootstrap, which is then too narrow.
+    The bounds are cut off at `least` and `most`. If there are only a few values, a bootstrap interval would
+    be too narrow; this interval is more reliable.
     """
     count, centre = len(values), mean(values)
     if count < 2:
@@ -113,9 +114,9 @@ def student_interval(values: Sequence[float], least: float = -math.inf, most: fl
 def success_interval(solved: Sequence[int], tasks: Sequence[int]) -> tuple[float, float]:
     """Return the 95 % interval of the percentage of solved tasks; the arguments have one number per seed.
 
-    It is the Wilson score interval. All tasks of a seed share a model, so successes within a seed are
-    correlated: the number of tasks is divided by the ratio of the variance between seeds to the variance
-    of independent tasks, if this ratio is larger than 1 (the design effect).
+    It is the Wilson score interval with a correction. All tasks of a seed are solved with the same model,
+    so their successes are correlated, and the interval must be wider than for independent tasks. Therefore
+    the number of tasks is divided by the design effect; see `_design_effect`.
     """
     total = sum(tasks)
     share = sum(solved) / total
@@ -127,7 +128,11 @@ def success_interval(solved: Sequence[int], tasks: Sequence[int]) -> tuple[float
 
 
 def _design_effect(solved: Sequence[int], tasks: Sequence[int], share: float) -> float:
-    """Return how many times larger the variance of `share` is than with independent tasks; at least 1."""
+    """Return the design effect: the variance of `share`, divided by its variance for independent tasks.
+
+    `share` is the share of solved tasks over all seeds. Its variance is estimated from the differences
+    between seeds. The result is at least 1.
+    """
     seeds, total = len(tasks), sum(tasks)
     if seeds < 2 or share in (0.0, 1.0):
         return 1.0

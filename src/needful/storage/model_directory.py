@@ -4,7 +4,7 @@ A model directory, `needful-model` version 1:
 
     model.json             vocabulary, operators, kinds of samplers, provenance
     samplers.safetensors   the arrays of the samplers, named "<index of the operator>.<array>"
-    domain.pddl            the operators for other planners; never read
+    domain.pddl            the operators for other planners; needful does not read this file
     evidence.json, climb.json, ...   further documents, optional
 
 A policy directory, `needful-policy` version 1:

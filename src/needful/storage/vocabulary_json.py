@@ -1,9 +1,10 @@
 """Vocabularies, objects, atoms and operators as JSON, shared by all file formats.
 
 Types, predicates and controllers are stored as signatures (names and argument types), without code. The
-definition of an invented predicate is stored as data of a closed set of kinds, beside its signature. An
-atom is an array such as `["NextTo", "robby", "dot0"]`, or `["NextTo", "?x0", "?x1"]` in an operator. In a
-delete pattern (a quantified delete effect), `{"any": "dot"}` matches every object of the type `dot`.
+definition of an invented predicate is stored beside its signature. It is data, not code: a comparison of an
+expression with a bound, or a conjunction of comparisons. An atom is an array such as
+`["NextTo", "robby", "dot0"]`, or `["NextTo", "?x0", "?x1"]` in an operator. In a delete pattern (a
+quantified delete effect), `{"any": "dot"}` matches every object of the type `dot`.
 """
 
 from __future__ import annotations

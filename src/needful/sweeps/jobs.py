@@ -20,13 +20,14 @@ from needful.planning.planners import DEFAULT_PLANNER, make_planner
 from needful.sampler_learning.learn_samplers import PAPER_SAMPLERS, SamplerConfig
 from needful.storage.json_fields import Field, JsonValue, dump_json
 
-# Settings of a job that are stored only if they differ from their defaults, by the kind of their values.
+# Settings of a job that are stored only if they differ from their defaults: those whose values are numbers,
+# names and flags.
 OPTIONAL_NUMBERS = ("samples_per_step", "horizon")
 OPTIONAL_NAMES = ("samplers", "preset")
 OPTIONAL_FLAGS = ("oracle_samplers", "adaptive", "cpu_time")
 OPTIONAL = OPTIONAL_NUMBERS + OPTIONAL_NAMES + OPTIONAL_FLAGS
 
-# How samplers are trained, by name.
+# The names of the ways to train samplers, each with its settings.
 SAMPLERS: Mapping[str, SamplerConfig] = MappingProxyType(
     {"default": SamplerConfig(), "paper": PAPER_SAMPLERS}
 )

@@ -36,7 +36,8 @@ class JobResult:
         job: the job that ran.
         summary: the content of summary.json, empty if the job failed.
         records: one record per task, in task order.
-        error: the traceback if the job raised an exception or its worker crashed, otherwise None.
+        error: the traceback if the job raised an exception, a description if its worker crashed, otherwise
+            None.
     """
 
     job: Job
@@ -51,7 +52,7 @@ class JobResult:
 
     @property
     def error_line(self) -> str:
-        """The last line of the traceback, which names the error."""
+        """The last line of `error`; in a traceback, this line names the exception."""
         lines = (self.error or "").strip().splitlines()
         return lines[-1].strip() if lines else "an error without a message"
 

@@ -25,9 +25,10 @@ PER_TASK_SECONDS = frozenset({"planning_mean", "planning_p90"})
 
 
 class OlderResults(Enum):
-    """What a sweep does with results of its jobs that were computed by another version of the code.
+    """What a sweep does if it finds older results of its jobs.
 
-    Such results are called older, whatever their age. The digest of the sources identifies the version.
+    A result is called older if another version of the code computed it, even if that version is newer. The
+    digest of the sources identifies the version.
     """
 
     REFUSE = "refuse"

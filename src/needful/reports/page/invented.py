@@ -1,7 +1,8 @@
 """The data of the cards that describe invented predicates on the page.
 
-A card has the definition of the predicate as a sentence, examples of the values that it compares with its
-bound, and the operators that use it.
+The definition of an invented predicate is a comparison of a value with a bound, or a conjunction of such
+comparisons. A card has the definition as a sentence, examples of the compared values, and the operators
+that use the predicate.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from needful.storage.model_directory import MODEL_FILE, StoredModel
 def invented_cards(stored: StoredModel) -> list[dict[str, Any]]:
     """Return the data of one card per predicate with a definition, as JSON values.
 
-    Models of earlier versions have neither reasons nor examples.
+    Models that were written by earlier versions of needful contain neither the reasons for the predicates
+    nor examples. The cards of such models have no examples, and the reason is None.
     """
     source = Source(MODEL_FILE, ModelError)
     known = Field(stored.provenance.get(INVENTED, {}), source, f"provenance.{INVENTED}").entries()

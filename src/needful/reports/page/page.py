@@ -51,9 +51,10 @@ SCRIPTS = (
     "made.js",
     "page.js",
 )
-# More demonstrations than this would make the page slow to load.
+# The page shows the steps of at most this many demonstrations, because more would make it slow to load.
 MAX_DEMONSTRATIONS = 100
-# PDDL comments with this prefix name the controller. They are removed, because cards show it elsewhere.
+# PDDL comments with this prefix name the controller. They are removed, because each card shows the
+# controller in another place.
 ACTION_COMMENT_PREFIX = "; action "
 
 # A function that returns the environment of a domain; it raises `InvalidInputError` if there is none.
@@ -263,14 +264,17 @@ def report_html(data: Mapping[str, Any]) -> str:
 
 
 def player_script(films: Iterable[Mapping[str, Any] | None], names: Sequence[str]) -> str:
-    """Return the script of a page that plays the given films; `names` are the page's own files."""
+    """Return the script of a page with a player for the given films.
+
+    The script consists of the files that all players need and the files `names` of this page.
+    """
     in_3d = any(film is not None and "moves" in film for film in films)
     shared = (*SHARED_SCRIPTS, *(SCRIPTS_3D if in_3d else ()))
     return join_scripts(map(shared_asset, shared), map(page_asset, names))
 
 
 def page_asset(name: str) -> str:
-    """Return the text of a file of the page."""
+    """Return the text of a file in this package, such as `page.html` or `page.css`."""
     return files("needful.reports.page").joinpath(name).read_text(encoding="utf-8")
 
 

@@ -29,12 +29,12 @@ Bounds: TypeAlias = tuple[Parameters, Parameters]
 
 @dataclass(frozen=True, slots=True)
 class FilmLimits:
-    """How many pictures a page draws; each takes some milliseconds.
+    """Limits on the number of pictures of a page; drawing a picture takes some milliseconds.
 
     Attributes:
         pictures: the number of pictures that all films together may have.
-        films: the number of films that are made in any case. If they have more than `pictures` states,
-            some states are left out.
+        films: this many films are made even if their plans have more than `pictures` states; some states
+            are then not drawn.
         films_3d: the number of films of a domain with 3D films; each takes about a second.
         keyframes: the maximum number of keyframes of a 3D film, not counting the states of the plan.
     """
@@ -46,7 +46,7 @@ class FilmLimits:
 
 
 # The page of `needful run` has fewer films, so that drawing does not take longer than the run itself.
-# `needful report` draws the others.
+# `needful report` makes a page with more films.
 RUN_FILMS = FilmLimits(pictures=80, films=5)
 
 
@@ -55,7 +55,7 @@ class FilmSelection:
     """The numbers of the tasks that get films; a film is a sequence of pictures of a plan's states.
 
     A film shows every `stride`-th state of the plan, and always the last state. A 3D film shows all states
-    and has at most this number of `keyframes` between them.
+    and, between them, at most `keyframes` further moments of the execution.
     """
 
     tasks: frozenset[int]
@@ -137,7 +137,8 @@ def _record(record: RunRecord) -> dict[str, Any]:
 def plan_data(plan: RecordedPlan, atoms: AtomList, bounds: Mapping[str, Bounds]) -> dict[str, Any]:
     """Return the data of a plan as JSON values.
 
-    If a step failed and its controller ran, the last entry of `holding` is for the best try of this step.
+    The entry `holding` has one list per state: the atoms of the goal and of all subgoals that hold in this
+    state. If a step failed and its controller ran, the last list is for the state after its best try.
     """
     end = plan.end
     landed = end is not None and end.best_draw is not None
@@ -167,13 +168,14 @@ def plan_data(plan: RecordedPlan, atoms: AtomList, bounds: Mapping[str, Bounds])
 def film_data(plan: RecordedPlan, renderer: StateRenderer, films: FilmSelection) -> dict[str, Any]:
     """Return pictures of some states of a plan, and the indices of these states; or the data of a 3D film.
 
-    If a step failed, the last picture shows its best try, and the entry `tries` has what each try moved.
+    If a step failed, the last picture shows the best try of this step. The entry `tries` has, for each try,
+    the drawn items that differ from the picture before the step.
     """
     if isinstance(renderer.environment, Filmable):
         draws = () if plan.end is None else plan.end.draws
         filmed = FilmedPlan(plan.states, plan.actions, plan.goal, draws)
         return renderer.environment.film_3d(filmed, films.keyframes)
-    # Replace the goal's predicates by the environment's: those read from a file have no classifiers.
+    # Predicates that were read from a file have no classifiers, so use the environment's predicates.
     goal = bound_to(plan.goal, renderer.environment.vocabulary)
     last = len(plan.states) - 1
     indices, states = [*range(0, last, films.stride), last], list(plan.states)
