@@ -77,6 +77,26 @@ def test_draws_that_miss_different_atoms_blame_the_sampler() -> None:
     assert found.advice.startswith("The sampler is too imprecise")
 
 
+def test_only_draws_with_which_the_controller_could_not_start_are_counted_as_such() -> None:
+    slipped = Draw((1.0,), Outcome.CONTROLLER_FAILED, reason="It slipped.")
+    rejected = Draw((1.0,), Outcome.NOT_INITIABLE)
+    found = cause(missed(NEAR), missed(HOLDING), slipped, rejected, operator=MOVE)
+    assert "(the controller could not start with 1 of the draws)" in found.cause
+    assert "could not start" not in cause(missed(NEAR), missed(HOLDING), slipped, operator=MOVE).cause
+
+
+def test_rejected_draws_that_are_not_listed_are_counted() -> None:
+    draws = tuple(Draw((float(number),), Outcome.NOT_INITIABLE) for number in range(3))
+    failure = Failure(1, MOVE.ground([ROBOT, BALL]), Outcome.NOT_INITIABLE, (), "", draws, unlisted=900)
+    found = explain_failure(PlanningResult(Outcome.NOT_INITIABLE, failure=failure))
+    assert found is not None
+    assert "all of 903 draws were rejected; the first 3 are shown." in found.cause
+    failure = replace(failure, draws=(missed(NEAR), missed(HOLDING), *draws))
+    found = explain_failure(PlanningResult(Outcome.SUBGOAL_MISSED, failure=failure))
+    assert found is not None
+    assert "(the controller could not start with 903 of the draws; the first 3 are shown)" in found.cause
+
+
 def test_rejected_draws_name_the_reason() -> None:
     detail = "The controller of MoveTo(robot, ball0) cannot start with any: too far, occupied."
     draws = [Draw((float(number),), Outcome.NOT_INITIABLE) for number in range(3)]

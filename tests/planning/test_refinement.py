@@ -458,6 +458,7 @@ def test_rejected_draws_are_listed_up_to_a_limit() -> None:
     failure = failure_of(run(toy_world.UniformSampler(1.0, 2.0), task, plan=plan))
     assert failure.outcome is Outcome.NOT_INITIABLE
     assert len(failure.draws) == MAX_REJECTIONS
+    assert failure.unlisted == 9 * MAX_REJECTIONS  # 10 tries of 100 draws each
     assert {draw.outcome for draw in failure.draws} == {Outcome.NOT_INITIABLE}
     assert failure.best_draw is None
 

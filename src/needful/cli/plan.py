@@ -18,10 +18,10 @@ from needful.core.plans import PlanningResult
 from needful.core.tasks import Task
 from needful.envs.contract import Environment, Split
 from needful.envs.drawing.film import as_gif, as_mp4, film_plan, import_ffmpeg
-from needful.envs.drawing.pictures import draw_film_strip, make_captions
+from needful.envs.drawing.pictures import as_png
 from needful.evaluation.evaluate import planning_seed
 from needful.planning.planners import DEFAULT_PLANNER
-from needful.reports.notebook import plan_page
+from needful.reports.notebook import plan_page, plot_plan
 from needful.storage.outputs import GIF, MP4, PAGE, PNG, check_output_file, write_bytes
 
 KINDS = {"picture": PNG, "gif": GIF, "mp4": MP4, "page": PAGE}
@@ -64,7 +64,7 @@ class PlanDrawings:
         # Cached, so that the frames are rendered only once for the GIF and the MP4.
         film = cache(lambda: film_plan(environment, result, task.goal))
         makers: dict[str, Callable[[], bytes]] = {
-            "picture": lambda: _picture(environment, task, result),
+            "picture": lambda: as_png(plot_plan(result, environment, task)),
             "gif": lambda: as_gif(film()),
             "mp4": lambda: as_mp4(film()),
             "page": lambda: plan_page(result, environment, task).encode(),
@@ -72,13 +72,6 @@ class PlanDrawings:
         drawn = [(path, makers[option]()) for option, path in self.requested.items()]
         for path, data in drawn:
             write_bytes(path, data)
-
-
-def _picture(environment: Environment, task: Task, result: PlanningResult) -> bytes:
-    shown = result.with_missed_step()
-    captions = make_captions(shown.steps, shown.expected_atoms(task.goal), shown.states)
-    draws = () if result.failure is None else result.failure.draws
-    return draw_film_strip(environment, shown.states, captions, task.goal, draws)
 
 
 def _drawing(name: str, suffixes: Sequence[str], help_text: str) -> Any:

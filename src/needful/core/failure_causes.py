@@ -99,10 +99,10 @@ def _failed_step(failure: Failure) -> FailureCause:
     step, draws = f"Step {failure.step + 1}, {failure.operator or 'an action'}", failure.draws
     ran = [draw for draw in draws if draw.outcome is Outcome.SUBGOAL_MISSED]
     if ran and any(draw.missing for draw in ran):
-        return _missed_atoms(step, failure, ran, len(draws) - len(ran))
+        return _missed_atoms(step, failure, ran)
     if draws and all(draw.outcome is Outcome.NOT_INITIABLE for draw in draws):
         return FailureCause(
-            f"{step}, could not start: {_rejections(failure, len(draws))}.",
+            f"{step}, could not start: {_rejections(failure)}.",
             "A precondition is missing, or the sampler proposes parameters that do not fit this state. "
             "Demonstrate this step in similar states.",
         )
@@ -118,17 +118,25 @@ def _failed_step(failure: Failure) -> FailureCause:
     return FailureCause(f"Step {failure.step + 1}: {failure.detail}", advice)
 
 
-def _rejections(failure: Failure, draws: int) -> str:
-    reason = failure.detail.partition(": ")[2].rstrip(".")
+def _rejections(failure: Failure) -> str:
+    reason, draws = failure.detail.partition(": ")[2].rstrip("."), len(failure.draws) + failure.unlisted
     rejected = "it was rejected in this state" if draws == 1 else f"all of {draws} draws were rejected"
-    return f"{rejected} ({reason})" if reason else rejected
+    return (f"{rejected} ({reason})" if reason else rejected) + _listed_rejections(failure)
 
 
-def _missed_atoms(step: str, failure: Failure, ran: Sequence[Draw], others: int) -> FailureCause:
+def _listed_rejections(failure: Failure) -> str:
+    """Return how many of the rejected draws are in `failure.draws`; empty if all are."""
+    listed = sum(draw.outcome is Outcome.NOT_INITIABLE for draw in failure.draws)
+    return f"; the first {listed} are shown" if failure.unlisted else ""
+
+
+def _missed_atoms(step: str, failure: Failure, ran: Sequence[Draw]) -> FailureCause:
     """Explain the failure of a step whose controller ran, but did not reach the subgoal."""
     always = frozenset[GroundAtom](ran[0].missing).intersection(*(draw.missing for draw in ran))
     tries = "its only try" if len(ran) == 1 else f"each of {len(ran)} tries"
-    rejected = f" (the controller could not start with {others} of the draws)" if others else ""
+    others = sum(draw.outcome is Outcome.NOT_INITIABLE for draw in failure.draws) + failure.unlisted
+    limit = _listed_rejections(failure)
+    rejected = f" (the controller could not start with {others} of the draws{limit})" if others else ""
     effects: AbstractState = failure.operator.add_effects if failure.operator else frozenset()
     if not always:
         fewest = min(len(draw.missing) for draw in ran)

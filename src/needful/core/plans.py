@@ -89,6 +89,7 @@ class Failure:
         detail: an explanation for the user.
         draws: all parameters that were tried for the step in the state before it; of the parameters with
             which the controller could not start, only the first few are kept.
+        unlisted: the number of draws with which the controller could not start and that are not in `draws`.
     """
 
     step: int
@@ -97,6 +98,7 @@ class Failure:
     missing: tuple[GroundAtom, ...] = ()
     detail: str = ""
     draws: tuple[Draw, ...] = ()
+    unlisted: int = 0
 
     def __repr__(self) -> str:
         missing = counted(self.missing, "missing atom")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from needful.core.controllers import Execution, GroundController
 from needful.core.plans import Draw, Failure, Outcome
 
-# At most this many rejected draws per step are recorded: draws with which the controller cannot start.
+# A failure lists at most this many rejected draws: draws with which the controller cannot start.
 MAX_REJECTIONS = 100
 
 # The reasons why a step can fail. If two attempts fail at the same step, the one whose reason is later in
@@ -50,9 +50,7 @@ class FailedDraws:
     def add_rejected(self, step: int, rejected: Sequence[GroundController]) -> None:
         """Record draws with which the controller of a step could not start."""
         if rejected:
-            draws = self.at(step)
-            room = max(0, MAX_REJECTIONS - sum(draw.outcome is Outcome.NOT_INITIABLE for draw in draws))
-            draws += [Draw(action.parameters, Outcome.NOT_INITIABLE) for action in rejected[:room]]
+            self.at(step).extend(Draw(action.parameters, Outcome.NOT_INITIABLE) for action in rejected)
 
     def add_failed(self, action: GroundController, failure: Failure, execution: Execution) -> None:
         """Record a draw with which the controller ran and failed."""
@@ -60,6 +58,14 @@ class FailedDraws:
         outcome, reason = (Outcome.SUBGOAL_MISSED, "") if missed else (failure.outcome, failure.detail)
         state = execution.state if execution.steps else None
         self.at(failure.step).append(Draw(action.parameters, outcome, failure.missing, reason, state))
+
+
+def with_draws(failure: Failure, draws: Sequence[Draw]) -> Failure:
+    """Return the failure with its draws; it lists only the first `MAX_REJECTIONS` of the rejected ones."""
+    rejected = [index for index, draw in enumerate(draws) if draw.outcome is Outcome.NOT_INITIABLE]
+    unlisted = set(rejected[MAX_REJECTIONS:])
+    listed = tuple(draw for index, draw in enumerate(draws) if index not in unlisted)
+    return replace(failure, draws=listed, unlisted=len(unlisted))
 
 
 def progress(failure: Failure | None) -> tuple[int, int, int]:

@@ -26,7 +26,7 @@ from needful.core.state import State
 from needful.errors import InvalidInputError
 from needful.planning.budget import Budget
 from needful.planning.costs import StepMisses
-from needful.planning.failed_draws import FailedDraws, progress
+from needful.planning.failed_draws import FailedDraws, progress, with_draws
 from needful.planning.failure_reports import FailureReports
 
 # In each try of a step, parameters are drawn until the controller can start with them, at most
@@ -233,7 +233,7 @@ class ResumableRefinement:
     def _result(self, refinement: Refinement, draws: Sequence[Draw] = ()) -> Refinement:
         failure, suspect = refinement.failure, None
         if failure is not None:
-            failure, suspect = replace(failure, draws=tuple(draws)), self._misses.take_suspect()
+            failure, suspect = with_draws(failure, draws), self._misses.take_suspect()
         return replace(refinement, failure=failure, samples=self._samples, suspect=suspect)
 
 

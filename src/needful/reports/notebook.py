@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
 from needful.envs.drawing import palette
 from needful.envs.drawing.inline_page import fill_page
-from needful.envs.drawing.pictures import film_strip, make_captions
+from needful.envs.drawing.pictures import cause_notes, film_strip, make_captions
 from needful.evaluation.records import RunRecord
 from needful.reports.figures.canvas import report_style
 from needful.reports.page.page import FindEnvironment, make_report, page_asset, player_script
@@ -119,6 +119,7 @@ def plot_plan(result: PlanningResult, environment: Environment, task: Task) -> F
     shown = result.with_missed_step()
     states = shown.states or (task.initial_state,)
     captions = make_captions(shown.steps, shown.expected_atoms(task.goal) or (task.goal,), states)
+    captions = (*captions[:-1], replace(captions[-1], notes=cause_notes(result)))
     draws = () if result.failure is None else result.failure.draws
     return film_strip(environment, states, captions, task.goal, draws)
 

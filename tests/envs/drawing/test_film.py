@@ -14,6 +14,7 @@ from PIL import Image, ImageSequence
 
 from envs.plan_following import follow
 from needful.abstraction import abstract
+from needful.core.failure_causes import explain_failure
 from needful.core.plans import Draw, Failure, Outcome, PlanningResult, necessary_atoms
 from needful.core.tasks import Task
 from needful.envs.catalogue import make_environment
@@ -31,7 +32,9 @@ from needful.envs.drawing.film import (
     import_ffmpeg,
 )
 from needful.envs.drawing.pictures import Caption, draw_film_strip, make_captions
+from needful.envs.drawing.tries import reason_lines
 from needful.errors import InvalidInputError
+from needful.reports.notebook import plot_plan
 
 COLOURS = ((220, 30, 30), (30, 160, 40), (40, 60, 210))
 
@@ -154,6 +157,42 @@ def test_a_strip_of_a_failure_shows_the_tries_where_the_step_started() -> None:
         for draws in ((), result.failure.draws)
     ]
     assert strips[0] != strips[1]
+
+
+def test_tries_are_drawn_once_and_the_picture_counts_those_without_an_outline() -> None:
+    env, task, result = missed_grasp()
+    assert result.failure is not None
+    rejected, *_ = result.failure.draws
+    (grasped,) = task.goal
+    stuck = Draw((0.5, 0.5), Outcome.SUBGOAL_MISSED, (grasped,), state=result.states[-1])
+    failure = replace(result.failure, draws=(rejected, stuck))
+    figure = plot_plan(replace(result, failure=failure), env, task)
+    texts = [text.get_text() for axes in figure.axes for text in axes.texts]
+    assert texts.count("1 × could not start") == 1
+    assert texts.count("without an outline: 1 could not start, 1 moved nothing") == 1
+
+
+def test_pictures_and_films_of_a_failure_give_the_cause() -> None:
+    env, task, result = missed_grasp()
+    explained, shown = explain_failure(result), result.with_missed_step()
+    assert explained is not None
+    texts = " ".join(text.get_text().strip() for text in plot_plan(result, env, task).texts)
+    assert texts.count(explained.cause) == 1
+    captions = PlanCaptions(shown, task.goal, env.vocabulary.predicates)
+    for caption in (captions.still(2, shown.states[2]), captions.tries(1, shown.states[1], 3)):
+        assert [line.text for line in caption.notes] == [explained.cause]
+        without = replace(caption, notes=())
+        for size in ((6.0, 2.0), (3.0, 4.0)):
+            assert draw_caption(caption, *size).tobytes() != draw_caption(without, *size).tobytes()
+    assert captions.still(1, shown.states[1]).notes == ()
+
+
+def test_reasons_of_tries_are_listed_with_their_numbers() -> None:
+    _, task, result = missed_grasp()
+    assert result.failure is not None
+    lines = reason_lines(result.failure.draws)
+    assert [line.text for line in lines] == [f"2 × missed {next(iter(task.goal))}", "1 × could not start"]
+    assert [line.colour for line in lines] == [palette.ORANGE, palette.PURPLE]
 
 
 def test_an_atom_that_does_not_hold_yet_is_not_missing() -> None:

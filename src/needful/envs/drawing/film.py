@@ -32,7 +32,9 @@ from needful.envs.drawing.pictures import (
     as_png,
     atom_lines,
     caption_lines,
+    cause_notes,
     make_caption,
+    note_lines,
     predicted_atoms,
     step_titles,
     unpredicted_changes,
@@ -174,6 +176,7 @@ class PlanCaptions:
         # A plan that failed has fewer states than steps; `map` then stops at the last state.
         self._changes = ((), *map(unpredicted_changes, result.steps, states, states[1:]))
         self._added = (frozenset(), *map(predicted_atoms, result.steps))
+        self._last, self._cause = len(result.states) - 1, cause_notes(result)
 
     def moving(self, step: int, state: State) -> Caption:
         """Return the caption of a state during a step; steps are numbered from 1."""
@@ -183,7 +186,8 @@ class PlanCaptions:
     def still(self, step: int, state: State) -> Caption:
         """Return the caption of the state after a step; step 0 means the initial state."""
         caption = make_caption(self._titles[step], self._subgoals[step], state)
-        return replace(caption, added=self._added[step], unpredicted=self._changes[step])
+        notes = self._cause if step == self._last else ()
+        return replace(caption, added=self._added[step], unpredicted=self._changes[step], notes=notes)
 
     def tries(self, step: int, state: State, count: int) -> Caption:
         """Return the caption of the picture that shows all tries of a failed step.
@@ -191,9 +195,9 @@ class PlanCaptions:
         `step` is the number of steps before the failed one, and `count` the number of tries.
         """
         tries = "1 try" if count == 1 else f"{count} tries"
-        return make_caption(
-            f"{self._titles[step + 1]}: {tries}", self._subgoals[step + 1], state, moving=True
-        )
+        title = f"{self._titles[step + 1]}: {tries}"
+        caption = make_caption(title, self._subgoals[step + 1], state, moving=True)
+        return replace(caption, notes=self._cause)
 
 
 def as_gif(film: Film) -> bytes:
@@ -251,8 +255,9 @@ def add_captions(pictures: Sequence[Image], captions: Sequence[Caption]) -> tupl
     width, height = pictures[0].size
     below = width > WIDE * height
     rows = min(MAX_ROWS, max(len(_atoms(caption)) for caption in captions))
+    notes = max(len(note_lines(caption, width / DOTS_PER_INCH - MARGIN)) for caption in captions)
     size = (
-        (width, round((LINE_HEIGHT * (rows + 2) + MARGIN) * DOTS_PER_INCH))
+        (width, round((LINE_HEIGHT * (rows + notes + 2) + MARGIN) * DOTS_PER_INCH))
         if below
         else (round(SIDE_CAPTION_WIDTH * DOTS_PER_INCH), height)
     )
@@ -281,19 +286,22 @@ def _atoms(caption: Caption) -> Sequence[object]:
 def draw_caption(caption: Caption, width: float, height: float) -> Image:
     """Draw a caption as an image; width and height are in inches.
 
-    Below the title are the atoms that the plan relies on. Beside them, or below them in a narrow image, are
-    the changes that the operator does not predict.
+    Below the title are the notes, then the atoms that the plan relies on. Beside these atoms, or below them
+    in a narrow image, are the changes that the operator does not predict.
     """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), dpi=DOTS_PER_INCH, facecolor=palette.BACKGROUND)
     columns = 2 if width > height else 1
     column = width / columns
-    inside, room = column - MARGIN, int((height - MARGIN) / LINE_HEIGHT) * columns // 2 - 2
+    notes = note_lines(caption, width - MARGIN)
+    lines = int((height - MARGIN) / LINE_HEIGHT) - len(notes)
+    inside, room = column - MARGIN, lines * columns // 2 - 2
     title = caption_lines(Caption(caption.title), width - MARGIN)[0]
     atoms = [Line("The plan relies on", palette.GREY), *atom_lines(caption, inside, room)]
     top = height - MARGIN / 2
-    write_lines(figure, [title, *atoms], MARGIN / 2, top)
+    write_lines(figure, [title, *notes, *atoms], MARGIN / 2, top)
+    top -= LINE_HEIGHT * len(notes)
     if caption.unpredicted:
         changes = [Line("Also changed, not predicted", palette.GREY), *_change_lines(caption, inside, room)]
         left = MARGIN / 2 + (columns - 1) * column

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.controllers import GroundController
+from needful.core.failure_causes import explain_failure
 from needful.core.operators import GroundOperator
-from needful.core.plans import Draw
+from needful.core.plans import Draw, PlanningResult
 from needful.core.state import State
 from needful.envs.contract import Environment
 from needful.envs.drawing import palette
@@ -29,6 +30,8 @@ DOTS_PER_INCH = 160
 
 # The maximum number of lines of atoms in a caption.
 MAX_LINES = 6
+# The maximum number of lines of notes in a caption.
+MAX_NOTE_LINES = 10
 
 # All lengths are in inches, except FONT_SIZE, which is in points. If FONT_SIZE changes, LINE_HEIGHT and
 # LETTERS_PER_INCH must change too.
@@ -54,6 +57,7 @@ class Caption:
         pending: subgoal atoms that are not true yet, because the step has not ended.
         added: subgoal atoms that the step adds; they are shown first and in bold.
         unpredicted: atoms that the step changed and its operator does not predict, with + or − before them.
+        notes: lines below the title, such as the cause of a failure.
     """
 
     title: str
@@ -62,6 +66,7 @@ class Caption:
     pending: tuple[GroundAtom, ...] = ()
     added: AbstractState = frozenset()
     unpredicted: tuple[str, ...] = ()
+    notes: tuple[Line, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +108,12 @@ def make_caption(title: str, subgoal: AbstractState, state: State, moving: bool 
     return Caption(title, tuple(sorted(true)), () if moving else false, false if moving else ())
 
 
+def cause_notes(result: PlanningResult) -> tuple[Line, ...]:
+    """Return the cause of a failure as a line of a caption; empty if the task was solved."""
+    explained = explain_failure(result)
+    return () if explained is None else (Line(explained.cause, palette.RED),)
+
+
 def predicted_atoms(step: GroundOperator | GroundController) -> AbstractState:
     """Return the atoms that a step adds according to its operator; none for a policy's step."""
     return step.add_effects if isinstance(step, GroundOperator) else frozenset()
@@ -139,7 +150,16 @@ def caption_lines(caption: Caption, width: float, max_lines: int = MAX_LINES) ->
     Atoms that do not hold come first. `max_lines` limits the number of lines below the title.
     """
     title = Line(caption.title, palette.DARK_GREY, "bold")
-    return [*wrap_lines([title], width, max_lines), *atom_lines(caption, width, max_lines)]
+    return [
+        *wrap_lines([title], width, max_lines),
+        *note_lines(caption, width),
+        *atom_lines(caption, width, max_lines),
+    ]
+
+
+def note_lines(caption: Caption, width: float) -> list[Line]:
+    """Return the notes of a caption as lines that fit into a width in inches."""
+    return wrap_lines(caption.notes, width, MAX_NOTE_LINES)
 
 
 def atom_lines(caption: Caption, width: float, max_lines: int) -> list[Line]:
@@ -222,15 +242,15 @@ def film_strip(
     heights = [picture + 3 * MARGIN + LINE_HEIGHT * max(len(lines) for _, lines in row) for row in rows]
     figure = Figure(figsize=(STRIP_WIDTH, sum(heights)), dpi=DOTS_PER_INCH, facecolor=palette.BACKGROUND)
     bottom = sum(heights)
-    started = states[-2] if any(draw.state is not None for draw in draws) else states[-1]
-    for row, high in zip(rows, heights, strict=True):
+    started = len(states) - (2 if any(draw.state is not None for draw in draws) else 1)
+    for number, (row, high) in enumerate(zip(rows, heights, strict=True)):
         bottom -= high
         for column, (state, lines) in enumerate(row):
             left = column * panel
             draw_panel(figure, (left, bottom, panel, high), lines)
             axes = add_axes(figure, (left + MARGIN, bottom + MARGIN, inside, picture))
             env.draw(state, axes, goal)
-            if draws and state is started:
+            if draws and number * columns + column == started:
                 draw_tries(env, axes, state, draws, goal)
     return figure
 

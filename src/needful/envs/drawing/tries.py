@@ -18,6 +18,7 @@ from needful.core.plans import Draw, Outcome
 from needful.core.state import State
 from needful.envs.contract import Environment
 from needful.envs.drawing import palette
+from needful.envs.drawing.pictures import Line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,6 +60,14 @@ def _reason(draw: Draw) -> str:
     return draw.reason or draw.outcome.value.replace("_", " ")
 
 
+def reason_lines(draws: Sequence[Draw]) -> list[Line]:
+    """Return one line per group of draws: the number of draws and their reason, in the group's colour."""
+    groups, reasons = group_draws(draws)
+    texts = [f"{groups.count(group)} × {reason}" for group, reason in enumerate(reasons)]
+    short = [text if len(text) <= MAX_LETTERS else f"{text[:MAX_LETTERS]}…" for text in texts]
+    return [Line(text, colour, "bold") for text, colour in zip(short, TONES, strict=False)]
+
+
 def draws_data(
     draws: Sequence[Draw], bounds: tuple[Parameters, Parameters] | None
 ) -> dict[str, Any] | None:
@@ -91,7 +100,7 @@ def draw_tries(
     """Draw the tries of a failed step over a picture of `before`, the state in which the step started.
 
     Everything that a try moved is outlined at its new place, in the colour of the try's reason. The picture
-    also lists the reasons, each with its number of tries; these include tries that could not start.
+    also lists the reasons, each with its number of tries, and the number of tries without an outline.
     """
     from matplotlib.figure import Figure
     from matplotlib.patches import PathPatch
@@ -112,30 +121,45 @@ def draw_tries(
         env.draw(state, figure.add_axes((0.0, 0.0, 1.0, 1.0)), goal)
         return record_marks(figure)
 
-    groups, reasons = group_draws(draws)
+    groups, _ = group_draws(draws)
     still = {mark.identity for mark in marks(before)}
     tries = [
         (group, draw.state) for group, draw in zip(groups, draws, strict=True) if draw.state is not None
     ]
     scale = np.array((width, height)) * DOTS_PER_INCH
+    moved_nothing = 0
     for group, state in tries[:MAX_DRAWN_TRIES]:
-        for mark in marks(state):
-            if mark.content[0] == "path" and mark.identity not in still:
-                path, colour = Path(mark.points / scale, mark.content[1]), TONES[group]
-                outline = PathPatch(path, transform=to_place, edgecolor=colour, zorder=50)
-                outline.set_facecolor((colour, 0.12) if mark.face is not None else "none")
-                axes.add_artist(outline)
-    for line, reason in enumerate(reasons):
-        text = f"{groups.count(line)} × {reason}"
+        moved = [mark for mark in marks(state) if mark.content[0] == "path" and mark.identity not in still]
+        moved_nothing += not moved
+        for mark in moved:
+            path, colour = Path(mark.points / scale, mark.content[1]), TONES[group]
+            outline = PathPatch(path, transform=to_place, edgecolor=colour, zorder=50)
+            outline.set_facecolor((colour, 0.12) if mark.face is not None else "none")
+            axes.add_artist(outline)
+    for number, line in enumerate([*reason_lines(draws), *_without_outline(draws, moved_nothing)]):
         axes.text(
             0.01,
-            0.99 - line * 0.13 / height,
-            text if len(text) <= MAX_LETTERS else f"{text[:MAX_LETTERS]}…",
-            color=TONES[line],
+            0.99 - number * 0.13 / height,
+            line.text,
+            color=line.colour,
             fontsize=7,
-            fontweight="bold",
+            fontweight=line.weight,
             va="top",
             transform=to_place,
             zorder=51,
             parse_math=False,
         )
+
+
+def _without_outline(draws: Sequence[Draw], moved_nothing: int) -> list[Line]:
+    """Return a line with the number of tries that a picture does not outline, and why; none if all are."""
+    rejected = sum(draw.outcome is Outcome.NOT_INITIABLE for draw in draws)
+    ran = sum(draw.state is not None for draw in draws)
+    counts = {
+        "could not start": rejected,
+        "failed at once": len(draws) - rejected - ran,
+        "moved nothing": moved_nothing,
+        "beyond the limit of the picture": max(0, ran - MAX_DRAWN_TRIES),
+    }
+    parts = [f"{count} {reason}" for reason, count in counts.items() if count]
+    return [Line(f"without an outline: {', '.join(parts)}", palette.GREY)] if parts else []

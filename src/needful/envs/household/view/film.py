@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 from math import ceil
 
@@ -20,7 +20,7 @@ from needful.envs.drawing.film import (
     add_captions,
 )
 from needful.envs.drawing.pictures import Caption
-from needful.envs.drawing.tries import MAX_DRAWN_TRIES, TONES, group_draws
+from needful.envs.drawing.tries import MAX_DRAWN_TRIES, TONES, group_draws, reason_lines
 from needful.envs.household.scene.scene import ROBOT_OBJECT, Scene
 from needful.envs.household.simulation.world import World
 from needful.envs.household.view.rendering import HouseRenderer, overview_camera
@@ -125,6 +125,8 @@ def film_house(
             frames.append((picture, caption(step, state), pause))
             if draws and last and step == started:
                 tries = Image.fromarray(renderer.frame(state, camera, landed[:MAX_DRAWN_TRIES]))
-                frames.append((tries, texts.tries(step, state, len(draws)), TRIES_MILLISECONDS))
+                text = texts.tries(step, state, len(draws))
+                text = replace(text, notes=(*text.notes, *reason_lines(draws)))
+                frames.append((tries, text, TRIES_MILLISECONDS))
     pictures, captions, pauses = zip(*frames, strict=True)
     return Film(add_captions(pictures, captions), (*pauses[:-1], LAST_FRAME_MILLISECONDS))
