@@ -34,7 +34,6 @@ from needful.envs.drawing.pictures import (
     caption_lines,
     cause_notes,
     make_caption,
-    note_lines,
     predicted_atoms,
     step_titles,
     unpredicted_changes,
@@ -255,9 +254,10 @@ def add_captions(pictures: Sequence[Image], captions: Sequence[Caption]) -> tupl
     width, height = pictures[0].size
     below = width > WIDE * height
     rows = min(MAX_ROWS, max(len(_atoms(caption)) for caption in captions))
-    notes = max(len(note_lines(caption, width / DOTS_PER_INCH - MARGIN)) for caption in captions)
+    inside = width / DOTS_PER_INCH - MARGIN
+    head = max(len(caption_lines(Caption(one.title, notes=one.notes), inside)) for one in captions)
     size = (
-        (width, round((LINE_HEIGHT * (rows + notes + 2) + MARGIN) * DOTS_PER_INCH))
+        (width, round((LINE_HEIGHT * (rows + head + 1) + MARGIN) * DOTS_PER_INCH))
         if below
         else (round(SIDE_CAPTION_WIDTH * DOTS_PER_INCH), height)
     )
@@ -294,14 +294,13 @@ def draw_caption(caption: Caption, width: float, height: float) -> Image:
     figure = Figure(figsize=(width, height), dpi=DOTS_PER_INCH, facecolor=palette.BACKGROUND)
     columns = 2 if width > height else 1
     column = width / columns
-    notes = note_lines(caption, width - MARGIN)
-    lines = int((height - MARGIN) / LINE_HEIGHT) - len(notes)
+    head = caption_lines(Caption(caption.title, notes=caption.notes), width - MARGIN)
+    lines = int((height - MARGIN) / LINE_HEIGHT) - len(head) + 1
     inside, room = column - MARGIN, lines * columns // 2 - 2
-    title = caption_lines(Caption(caption.title), width - MARGIN)[0]
     atoms = [Line("The plan relies on", palette.GREY), *atom_lines(caption, inside, room)]
     top = height - MARGIN / 2
-    write_lines(figure, [title, *notes, *atoms], MARGIN / 2, top)
-    top -= LINE_HEIGHT * len(notes)
+    write_lines(figure, [*head, *atoms], MARGIN / 2, top)
+    top -= LINE_HEIGHT * (len(head) - 1)
     if caption.unpredicted:
         changes = [Line("Also changed, not predicted", palette.GREY), *_change_lines(caption, inside, room)]
         left = MARGIN / 2 + (columns - 1) * column

@@ -152,14 +152,9 @@ def caption_lines(caption: Caption, width: float, max_lines: int = MAX_LINES) ->
     title = Line(caption.title, palette.DARK_GREY, "bold")
     return [
         *wrap_lines([title], width, max_lines),
-        *note_lines(caption, width),
+        *wrap_lines(caption.notes, width, MAX_NOTE_LINES),
         *atom_lines(caption, width, max_lines),
     ]
-
-
-def note_lines(caption: Caption, width: float) -> list[Line]:
-    """Return the notes of a caption as lines that fit into a width in inches."""
-    return wrap_lines(caption.notes, width, MAX_NOTE_LINES)
 
 
 def atom_lines(caption: Caption, width: float, max_lines: int) -> list[Line]:

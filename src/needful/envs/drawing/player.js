@@ -127,7 +127,8 @@ class Player {
   glide(index) {
     this.stop();
     const goal = Math.max(0, Math.min(this.last, index)), from = this.time;
-    const still = matchMedia("(prefers-reduced-motion: reduce)").matches || !this.stage || Math.abs(goal - from) > 1;
+    const distance = Math.abs(goal - from), near = distance > 0 && distance <= 1;
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches || !this.stage || !near;
     this.announce(goal);
     if (still) { this.go(goal); return; }
     const began = performance.now(), length = Math.min(MAX_GLIDE_MILLISECONDS, 0.5 * this.stage.milliseconds(Math.ceil(Math.max(goal, from))));

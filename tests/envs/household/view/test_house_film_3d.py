@@ -249,6 +249,15 @@ def test_keys_and_steps_mean_the_same_as_in_2d(browser, file):
         assert browser.run(play) == label
 
 
+def test_keys_at_the_start_do_not_move_the_film(browser, file):
+    browser.open(file, 1200, 900)  # with motion: `open_still` jumps from step to step
+    browser.run("document.querySelector('canvas').focus()")
+    for key in ("Home", "ArrowLeft"):
+        browser.press(key)
+        assert browser.run("document.querySelector('input[type=range]').value") == "0"
+    assert browser.messages == []
+
+
 def test_the_mouse_and_the_keyboard_turn_the_house(browser, file):
     open_still(browser, file)
     start = house_in(browser)
