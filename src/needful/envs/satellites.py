@@ -175,8 +175,9 @@ class Satellites(Environment):
 
     Args:
         occlusion: which satellites and objects hide an object from a satellite. With "line", as published,
-            all those near the line through satellite and object do, even behind the satellite or beyond the
-            object. With "segment", only those near the segment between the two do, so tasks are easier.
+            everything near the infinite line through satellite and object hides the object, even behind the
+            satellite or beyond the object. With "segment", only what is near the segment between the two
+            hides the object, so tasks are easier.
 
     Attributes:
         sees: the predicate Sees(satellite, object), which depends on the occlusion.
