@@ -221,8 +221,9 @@ class LabelledExamples:
     def with_one_atom_removed(self, atoms: int) -> Iterator[tuple[int, float]]:
         """Yield each set that results from removing one of the atoms, with its cost.
 
-        The cost is computed from the unions of the remaining atoms' masks. For speed, each union is joined
-        from two known ones: that of the atoms before the removed atom, and that of the atoms after it.
+        The cost is computed from the unions of the remaining atoms' masks. For speed, each union is
+        computed from two stored unions: one of the atoms before the removed atom, and one of the atoms
+        after it.
         """
         members = list(bits(atoms))
         later = [(0, 0, 0)]
