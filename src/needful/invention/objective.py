@@ -1,9 +1,10 @@
 """Score a vocabulary: plan from every state of some demonstrations, and compare plans and demonstrations.
 
 If a model lacks a predicate, its operators lack preconditions, and its plans are too short. Each plan is
-compared with the rest of the demonstration from the same state on (a suffix). Because there is a plan from
-every state, a single predicate improves the score even if others are still missing: it corrects the plans
-from some states. Search is limited by nodes, not by seconds, so a score does not depend on the machine.
+compared with a suffix of the demonstration: its rest, from the state in which the plan starts. Because
+there is a plan from every state, a single predicate improves the score even if others are still missing: it
+corrects the plans from some states. Search is limited by nodes, not by seconds, so a score does not depend
+on the machine.
 """
 
 from __future__ import annotations

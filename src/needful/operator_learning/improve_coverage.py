@@ -97,7 +97,7 @@ def cover_with_pinned_operator(
 
 
 def cover_where_stuck(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Return operators that cover more transitions than `start`, where `improve_coverage` finds none.
+    """Return operators that cover more transitions than `start`, if `improve_coverage` found none.
 
     There are three attempts. The first adds operators with pinned transitions one after the other. The
     second gives each transition of the uncovered demonstrations an operator of its own. The third does the

@@ -45,7 +45,7 @@ class Condition:
             following ones for the unnamed objects.
         types: the types of the unnamed objects.
         objects: for each transition of the operator, the numbers of the unnamed objects.
-        data: these transitions of the operator.
+        data: the transitions of the operator, in the same order.
     """
 
     atoms: Signature

@@ -1,16 +1,16 @@
 """Repair wrong atoms in demonstrations.
 
 Wrong atoms are atoms that a noisy detector reported or missed in single states. A wrong atom appears as a
-change that its controller hardly ever causes. Each ground atom of a demonstration is modelled by a hidden
-Markov model with two states, true and false. The probability that an action changes the atom is estimated
-from all actions of the same controller, for atoms with the same predicate and the same relation to the
-controller's arguments. A controller may also change an object that is not one of its arguments, for example
-the object that the robot holds. So such objects are divided by the property that predicts the changes best,
-for example by whether they are held.
+change that the executed controller hardly ever causes. Each ground atom of a demonstration is modelled by a
+hidden Markov model with two states, true and false. The probability that an action changes the atom is
+estimated from all actions of the same controller, for atoms with the same predicate and the same relation
+to the controller's arguments. A controller may also change an object that is not one of its arguments, for
+example the object that the robot holds. So such objects are divided by the property that predicts the
+changes best, for example by whether they are held.
 
 The most likely sequence of values is found by dynamic programming. A value may differ from the recorded one
-at the cost of a detection error. Demonstrations without wrong atoms stay unchanged, because in them an
-action causes the same changes many times.
+at the cost of a detection error. Demonstrations without wrong atoms usually stay unchanged, because the
+same controller causes the same changes many times.
 """
 
 from __future__ import annotations
@@ -233,8 +233,8 @@ def _forms(
     predicates = {name: number for number, name in enumerate(arities)}
     names = list(dict.fromkeys(action.controller.name for action in actions))
     controllers = {name: number for number, name in enumerate(names)}
-    # The position of each object among the arguments of each action, from 1; 0 if it is not one of them.
-    # The last column stands for no object. Atoms with fewer objects than others are padded with it.
+    # The position of each object among the arguments of each action, from 1; 0 if it is not an argument.
+    # The last column stands for a missing object, with which the shorter atoms are padded.
     places = np.zeros((len(actions), len(objects) + 1), dtype=np.intp)
     for row, action in enumerate(actions):
         for position, obj in enumerate(action.objects, start=1):
