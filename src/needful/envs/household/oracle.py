@@ -217,9 +217,9 @@ class SurfaceSampler:
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
         """Return the point where the held object is released, relative to the operator's second object.
 
-        `SAMPLE_COUNT` points just above the surfaces are drawn. The result is the first point at which the
-        held object overlaps no other object and which is in the hand's range. If no point meets these
-        conditions, the result is the first point that was drawn.
+        `SAMPLE_COUNT` points just above the surfaces are drawn. The result is the first point that is in
+        the hand's range and at which the held object keeps `MIN_GAP` from all other objects. If no point
+        meets these conditions, the result is the first point that was drawn.
         """
         held, target = objects
         world = self.worlds.of(state)

@@ -83,8 +83,8 @@ def _store(room: Room, state: State, objects: Sequence[Object], parameters: Para
     y = inside.y - inside.half_height - half_height - GAP
     before = carrying_pose(scene, block, x, y, UP)
     require_free(scene, before)
-    # Before the push, the base moves closer to the shelf while the arm retracts. So the arm is long enough to
-    # push the block to the back.
+    # Before the push, the base moves closer to the shelf while the arm retracts. So the arm is long enough
+    # to push the block to the back.
     short = scene.robot.base_radius
     close = Pose(before.x, before.y + before.arm - short, UP, short)
     require_free(scene, close)

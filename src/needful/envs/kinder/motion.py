@@ -65,7 +65,7 @@ def turn_between(start: float, end: float) -> float:
 def steps(scene: Scene, waypoints: Waypoints, limits: StepLimits) -> Iterator[Waypoint]:
     """Yield the pose and the vacuum after each low-level action of a motion.
 
-    If the robot is already at all waypoints, yield its pose once, for an action without motion.
+    If neither the pose nor the vacuum changes, yield the current ones once, for an action without motion.
     """
     pose, vacuum, idle = scene.pose, scene.vacuum, True
     for waypoint in waypoints:

@@ -134,8 +134,8 @@ def _move_button(room: Room, state: State, objects: Sequence[Object], parameters
 def _placed(robot: Pose, contact: Pose, goal: Pose) -> Pose:
     """Return the pose of the robot at which a point of the held hook is at `goal`.
 
-    `robot` is the current pose of the robot. `contact` is the current position of the point and the
-    direction of its normal, and `goal` has the wanted ones.
+    `robot` is the current pose of the robot. `contact` has the current position of the point and the
+    current direction of its normal; `goal` has the position and direction after the move.
     """
     turn = math.remainder(goal.theta - contact.theta, 2 * math.pi)
     cos, sin = math.cos(turn), math.sin(turn)

@@ -233,9 +233,9 @@ def _pressing_place(scene: Scene, room: Room, stick: Object, button: Disc) -> Po
 
 
 def _free_range(scene: Scene, room: Room, held: Box) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the lowest and the highest (x, y) of the base that the walls and the table allow.
+    """Return the lowest and the highest (x, y) of the range in which the base may be.
 
-    Between them, the base is on the floor and the held stick is in the room.
+    In this range, the base is on the floor and the held stick is in the room.
     """
     low_x, low_y, high_x, high_y = room.bounds
     pose, radius = scene.pose, scene.robot.base_radius + 2 * CLEARANCE
