@@ -17,15 +17,10 @@ from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.objects import Type
 from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.induction import Datum
-from needful.operator_learning.opportunities import (
-    ANYTHING,
-    TYPE_PREFIX,
-    atoms_before,
-    satisfying_objects,
-)
+from needful.operator_learning.opportunities import ANYTHING, TYPE_PREFIX, atoms_before, satisfying_objects
 from needful.operator_learning.partition import FittedOperator
 
-# The maximum number of signatures that are kept while they are intersected over an operator's transitions.
+# The maximum number of sets of atoms that `shared_signatures` keeps.
 MAX_CONDITIONS = 8
 
 # The signature of an unnamed object: the lifted atoms about the object that hold before a transition, and
@@ -234,7 +229,7 @@ def _same_pattern(first: Sequence[int], second: Sequence[int]) -> bool:
 def _maximal(sets: Iterable[Signature]) -> list[Signature]:
     found: list[Signature] = []
     for one in sorted(set(map(_without_unlinked_types, sets)), key=lambda one: (-len(one), sorted(one))):
-        if not all(map(_is_type, one)) and not any(one <= other for other in found):
+        if one and not any(one <= other for other in found):
             found.append(one)
     return found[:MAX_CONDITIONS]
 
@@ -262,8 +257,7 @@ def _signature_of(number: int, datum: Datum) -> Signature:
 def _with_types(keys: Sequence[AtomKey], number: int, datum: Datum) -> Signature:
     """Return the atoms about an unnamed object, with the object's types if an atom has a named object.
 
-    Types without a parent are left out, because predicates imply them: an argument of a predicate has one
-    declared type.
+    Types without a parent are left out: the declared types of the predicates imply them.
     """
     transition, objects = datum
     arity = len(objects)
@@ -276,16 +270,12 @@ def _with_types(keys: Sequence[AtomKey], number: int, datum: Datum) -> Signature
 
 def _without_unlinked_types(atoms: Signature) -> Signature:
     """Return the atoms; if none of them has a named object, leave out the types."""
-    types = frozenset(filter(_is_type, atoms))
+    types = frozenset(key for key in atoms if key[0][0] == TYPE_PREFIX)
     if not types:
         return atoms
     (unnamed,) = {index for _, indices in types for index in indices}
     linked = any(0 <= index < unnamed for _, indices in atoms for index in indices)
     return atoms if linked else atoms - types
-
-
-def _is_type(key: AtomKey) -> bool:
-    return key[0][0] == TYPE_PREFIX
 
 
 def _atoms_about_unnamed(

@@ -34,13 +34,9 @@ CONFIG = DynObstruction2DEnvConfig()
 _MOTION = tuple(
     f"{name}_{part}" for part in ("base", "arm", "gripper_l", "gripper_r") for name in ("vx", "vy", "omega")
 )
-ROBOT = Type(
-    "kin_robot",
-    (
-        *("x", "y", "theta", *_MOTION, "static", "base_radius", "arm_joint", "arm_length"),
-        *("gripper_base_width", "gripper_base_height", "finger_gap", "finger_height", "finger_width"),
-    ),
-)
+_BODY = ("x", "y", "theta", *_MOTION, "static", "base_radius", "arm_joint", "arm_length")
+_GRIPPER = ("gripper_base_width", "gripper_base_height", "finger_gap", "finger_height", "finger_width")
+ROBOT = Type("kin_robot", (*_BODY, *_GRIPPER))
 _FEATURES = ("x", "y", "theta", "vx", "vy", "omega", "static", "held", "color_r", "color_g", "color_b")
 SURFACE = Type("target_surface", (*_FEATURES, "z_order", "width", "height"))
 BLOCK = Type("dyn_rectangle", (*SURFACE.features, "mass"))

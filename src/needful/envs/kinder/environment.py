@@ -40,20 +40,8 @@ TRAINING_SEED = 1_000_000
 # expected pose after an action, KinDER refused the action.
 REACHED = 1e-3
 
-ROBOT = Type(
-    "crv_robot",
-    (
-        "x",
-        "y",
-        "theta",
-        "base_radius",
-        "arm_joint",
-        "arm_length",
-        "vacuum",
-        "gripper_height",
-        "gripper_width",
-    ),
-)
+_ARM_FEATURES = ("arm_joint", "arm_length", "vacuum", "gripper_height", "gripper_width")
+ROBOT = Type("crv_robot", ("x", "y", "theta", "base_radius", *_ARM_FEATURES))
 _SHAPE_FEATURES = ("x", "y", "theta", "static", "color_r", "color_g", "color_b", "z_order")
 RECTANGLE = Type("rectangle", (*_SHAPE_FEATURES, "width", "height"))
 CIRCLE = Type("circle", (*_SHAPE_FEATURES, "radius"))
