@@ -387,6 +387,6 @@ def _bindings(source: Operator, operator: Operator) -> list[dict[Variable, Varia
     ]
 
 
-def operators_of(learned: Learned) -> tuple[Operator, ...]:
-    """Return the operators of a learned model; a policy has none."""
+def operators_of(learned: Learned | None) -> tuple[Operator, ...]:
+    """Return the operators of a learned model; there are none if learning failed or gave a policy."""
     return learned.model.operators if isinstance(learned, LearnedModel) else ()
