@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from needful.approaches.base import learning_summary
+from needful.approaches.base import Learned, learning_summary
 from needful.core.atoms import LiftedAtom
 from needful.core.controllers import Execute, World
 from needful.core.demonstrations import Demonstration
@@ -385,3 +385,8 @@ def _bindings(source: Operator, operator: Operator) -> list[dict[Variable, Varia
         for chosen in itertools.permutations(free, len(unbound))
         if all(one.type.is_subtype_of(v.type) for v, one in zip(unbound, chosen, strict=True))
     ]
+
+
+def operators_of(learned: Learned | None) -> tuple[Operator, ...]:
+    """Return the operators of a learned model; there are none if learning failed or gave a policy."""
+    return learned.model.operators if isinstance(learned, LearnedModel) else ()

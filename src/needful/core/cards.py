@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from needful.core.operators import Operator
     from needful.core.plans import PlanningResult
 
-# More operators or steps than this would make the output of a cell too long.
+# The maximum number of operators or steps to show; more would make the output of a cell too long.
 MAX_ROWS = 50
 MAX_LETTERS = 2_000
 

@@ -54,7 +54,8 @@ class Draw:
 
     Attributes:
         parameters: the parameters of the controller; empty if it has none.
-        outcome: the kind of failure; `SUBGOAL_MISSED` if the controller ran and atoms did not hold.
+        outcome: the kind of failure; `SUBGOAL_MISSED` if the controller ran, but subgoal atoms did not hold
+            afterwards.
         missing: the subgoal atoms that did not hold afterwards.
         reason: the reason in words; empty if it is unknown.
         state: the state in which the controller ended; None if it did not run.

@@ -48,7 +48,7 @@ class CatalogueEntry:
         class_name: the name of the class.
         description: one line of text.
         extra: the group of optional dependencies that the domain needs; None if it needs none.
-        required_module: a module that is importable if this group is installed.
+        required_module: a module of this group; if it can be imported, the group counts as installed.
         sizes: the sizes of the domain, stored here if computing them takes long; otherwise None.
     """
 

@@ -1,7 +1,6 @@
 """Satellites and Cluttered Satellites: satellites with instruments take readings of objects.
 
-A satellite does not see an object if another satellite or object is near the line of sight. So a move of
-one satellite may change which objects it and the other satellites see.
+Satellites and objects near a line of sight hide what is behind them, so a move can change what others see.
 """
 
 from __future__ import annotations
@@ -30,13 +29,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.patches import Patch
 
-RADIUS = 0.02
-PADDING = 0.05
+RADIUS, PADDING = 0.02, 0.05
 VIEW_ANGLE, VIEW_SIDE = math.pi / 4, 0.3
 VIEW_REACH = VIEW_SIDE * math.cos(VIEW_ANGLE / 2)
 CLEARANCE = 2 * RADIUS
-ID_TOLERANCE = 1e-3
-NO_READING = -1.0
+ID_TOLERANCE, NO_READING = 1e-3, -1.0
 
 # A satellite has an instrument if its feature `instrument` lies in the instrument's range, ends excluded.
 CAMERA, INFRARED, GEIGER = (0.0, 0.33), (0.33, 0.66), (0.66, 1.0)
@@ -175,8 +172,9 @@ class Satellites(Environment):
 
     Args:
         occlusion: which satellites and objects hide an object from a satellite. With "line", as published,
-            all those near the line through satellite and object do, even behind the satellite or beyond the
-            object. With "segment", only those near the segment between the two do, so tasks are easier.
+            everything near the infinite line through satellite and object hides the object, even behind the
+            satellite or beyond the object. With "segment", only what is near the segment between the two
+            hides the object, so tasks are easier.
 
     Attributes:
         sees: the predicate Sees(satellite, object), which depends on the occlusion.

@@ -57,14 +57,14 @@ class DemonstrationAbstractor:
         return self._atoms[key]
 
     def extension(self, definition: AnyDefinition) -> tuple[np.ndarray, ...]:
-        """Return, for each demonstration, a Boolean array: where the definition holds.
+        """Return, for each demonstration, a Boolean array that marks where the definition holds.
 
-        The first axis stands for the states. Each further axis stands for the objects of one argument.
+        The first axis of an array is the state. Each further axis is the object of one argument.
         """
         return tuple(self._extension(definition, index) for index in range(len(self.demonstrations)))
 
     def changes(self, definition: AnyDefinition) -> bool:
-        """Return whether there is a demonstration in which the definition starts or ceases to hold."""
+        """Return whether the truth of the definition changes for some objects within a demonstration."""
         return any(bool((one != one[:1]).any()) for one in self.extension(definition))
 
     def _extension(self, definition: AnyDefinition, index: int) -> np.ndarray:

@@ -1,9 +1,9 @@
 """Execute plans of a model in the simulator, and record which steps have the predicted effects.
 
 For each task, only the first abstract plan that the planner finds is executed. The parameters of a step are
-sampled until all atoms hold that the rest of the plan needs. If no sample achieves this, but only atoms of
-invented predicates are missing, the bounds in their definitions may be too strict. The experiment then
-continues with the next step: if it succeeds, this is evidence for looser bounds.
+sampled until the step makes all atoms true that the rest of the plan needs. If no sample achieves this, but
+only atoms of invented predicates are missing, the bounds in their definitions may be too strict. The
+experiment then continues with the next step. If the next step succeeds, this is evidence for looser bounds.
 """
 
 from __future__ import annotations
@@ -39,15 +39,16 @@ FAILED_STEP = 0.25
 
 @dataclass(frozen=True, slots=True)
 class ReplaySampler:
-    """Draws the parameters of a random demonstrated use of an operator, relative to their anchors.
+    """Samples an operator's parameters: reuses the offsets of a random demonstrated use.
 
-    The anchor of a parameter is a feature that is usually close to it; see `sampler_learning.sampling`.
+    The anchor of a parameter is a feature that is usually close to it (see `sampler_learning.sampling`).
+    The offset is the difference between the parameter and its anchor.
     """
 
     examples: SamplerExamples
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return the values of the anchors plus the offsets of a random example."""
+        """Return the anchors' values in `state` plus the offsets of a random demonstrated use."""
         vector = input_vector(self.examples.operator, state, objects)
         offsets = self.examples.offsets
         chosen = offsets[rng.integers(len(offsets))]
@@ -59,11 +60,11 @@ class Trials:
     """The results of experiments.
 
     Attributes:
-        progress: for each task, the share of the first plan's steps before the first one that failed; 0 if
-            there is no plan.
+        progress: for each task, the fraction of the plan's steps before the first failed step; 0 if there
+            is no plan.
         planned: the number of tasks for which there is a plan.
         true: for each operator's name, uses in which its effects came true.
-        false: for each operator's name, uses in which they did not.
+        false: for each operator's name, uses in which its effects did not come true.
     """
 
     progress: tuple[float, ...]
@@ -82,7 +83,11 @@ class Trials:
         return sum(self.progress) - FAILED_STEP * sum(map(len, self.false.values()))
 
     def better_than(self, other: Trials, least: float) -> bool:
-        """Return whether more tasks were solved, or as many with a score that is higher by `least`."""
+        """Return whether these results are better than `other`.
+
+        They are better if more tasks were solved. If the numbers of solved tasks are equal, the score must
+        be higher by at least `least`.
+        """
         if self.solved != other.solved:
             return self.solved > other.solved
         return self.score >= other.score + least
@@ -90,7 +95,7 @@ class Trials:
 
 @dataclass(frozen=True, slots=True)
 class Simulator:
-    """Executes plans of models in training tasks; for each task, the first plan that the planner finds.
+    """Executes plans in training tasks: for each task, the first plan that the planner finds.
 
     Attributes:
         execute: executes an action in the simulator.
@@ -99,9 +104,9 @@ class Simulator:
         max_nodes: the limit of the search for each plan.
         seed: the seed of all random numbers.
         deadline: raises once the time is up.
-        samples: with how many parameters each step is executed at most.
-        draws: how many parameters are drawn for a step at most, including those with which the action
-            cannot start, such as a position inside a wall.
+        samples: the maximum number of samples of its parameters with which a step is executed.
+        draws: the maximum number of samples that are drawn for a step. Samples with which the action cannot
+            start, such as a position inside a wall, count as well.
     """
 
     execute: Execute
@@ -120,10 +125,10 @@ class Simulator:
         predicates: Sequence[Predicate],
         least_solved: int = 0,
     ) -> Trials:
-        """Execute, for each task, the first abstract plan with the operators; return the results.
+        """Execute the first abstract plan for each task, and return the results.
 
-        Parameters are drawn from those in `demonstrations` (see `ReplaySampler`). The experiments end early
-        if fewer than `least_solved` tasks can still be solved.
+        The planner uses the operators in `data`. Parameters are sampled from those in `demonstrations` (see
+        `ReplaySampler`). The run stops early once it is impossible to solve `least_solved` tasks.
         """
         samplers = self.samplers(data, demonstrations)
         operators = [one.operator for one in data]
@@ -172,12 +177,12 @@ class Simulator:
     def samplers(
         self, data: Sequence[OperatorData], demonstrations: Sequence[Demonstration]
     ) -> dict[str, ReplaySampler]:
-        """Return a sampler for each operator; it draws parameters from those in the demonstrations."""
+        """Return a `ReplaySampler` for each operator, by the operator's name."""
         examples = sampler_examples(data, demonstrations, self.seed)
         return {one.operator.name: ReplaySampler(one) for one in examples}
 
     def works(self, step: GroundOperator, state: State, samplers: Mapping[str, ReplaySampler]) -> bool:
-        """Return whether a step makes all its add effects true in a state."""
+        """Return whether all add effects of a step are true after its execution in a state."""
         rng = rng_for(self.seed, "experiments", "probe")
         after, missing = self._best_sample(step, state, step.add_effects, samplers, rng)
         return after is not None and not missing
@@ -191,7 +196,10 @@ class Simulator:
         true: dict[str, list[Use]],
         false: dict[str, list[Use]],
     ) -> float:
-        """Execute a plan as far as possible; record true and false uses; return the share of true steps."""
+        """Execute a plan as far as possible, record true and false uses, and return the progress.
+
+        The progress is the fraction of the plan's steps before the first failed step.
+        """
         state, reached, strict = task.initial_state, 0, True
         subgoals = necessary_atoms(plan, task.goal)
         rng = rng_for(self.seed, "experiments", index)
@@ -200,15 +208,15 @@ class Simulator:
             name = step.operator.name
             use = Use(state, step.objects)
             effects = step.add_effects & subgoal
-            # The needed atoms of given (not invented) predicates that the step made false, although the
-            # operator does not predict this.
+            # Needed atoms of given (not invented) predicates that held before the step, and do not hold
+            # after it. The operator does not predict this.
             lost = {one for one in missing if one.predicate.definition is None and one.holds(state)}
             if after is not None and not missing & effects and not lost:
                 # If all effects held before the step, its success proves nothing.
                 if not all(atom.holds(state) for atom in effects):
                     true[name].append(use)
             elif all(atom.holds(state) for atom in step.preconditions):
-                # The preconditions held, so the step itself failed, and not only an earlier one.
+                # The preconditions held before the step, so the failure is not due to an earlier step.
                 false[name].append(use)
             if after is None or any(atom.predicate.definition is None for atom in missing):
                 break

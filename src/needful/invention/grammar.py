@@ -2,8 +2,8 @@
 
 The grammar covers single features, differences of two objects' features, distances, the angle between an
 object's heading and the direction to another object, and the distance of further objects from the line or
-segment between two objects. An expression can also have a quantifier: its value is then the least or the
-greatest one over all objects of the last argument's type.
+segment between two objects. An expression can also have a quantifier. Its value is then the minimum or the
+maximum over all objects of the last argument's type.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from needful.core.expressions import QUANTIFIERS, Expression, feature_array
 from needful.core.formulas import parse_formula
 from needful.core.objects import Type
 
-# The last letters of features that are coordinates, and parts of the names of features that are headings.
+# A feature is a coordinate if its name ends with one of `COORDINATES`. It is a heading if its name contains
+# one of `HEADINGS`.
 COORDINATES = ("x", "y", "z")
 HEADINGS = ("theta", "heading", "yaw", "angle", "rotation")
-# Two integer features with different names are compared only if each has more distinct values than a flag.
+# An integer feature with at most this number of distinct values may be a flag. It is not compared with
+# features of other names.
 FLAG_VALUES = 2
 
 
@@ -70,7 +72,7 @@ _SYMMETRIC = frozenset({"absolute difference", "distance"})
 
 
 def _feature_values(demonstrations: Sequence[Demonstration], kind: Type) -> dict[str, np.ndarray]:
-    """Return the distinct values of each feature of a type that is not constant."""
+    """Return the distinct values of each feature of a type; leave out features with a single value."""
     arrays = [
         feature_array(demonstration.states, kind).reshape(-1, len(kind.features))
         for demonstration in demonstrations
@@ -102,7 +104,7 @@ def _binary(
 
 
 def _applied(text: str, types: Sequence[Type]) -> Iterator[Expression]:
-    """Yield a user's formula as expressions, one for each choice of types that have its features."""
+    """Yield one expression for each choice of types that have the features of a user's formula."""
     features = parse_formula(text).features
     for chosen in itertools.product(types, repeat=len(features)):
         if all(set(names) <= set(kind.features) for kind, names in zip(chosen, features, strict=True)):
@@ -110,7 +112,10 @@ def _applied(text: str, types: Sequence[Type]) -> Iterator[Expression]:
 
 
 def _between(a: Type, b: Type, c: Type) -> Iterator[Expression]:
-    """Yield the least distance of objects of type `c` from the line and the segment between two others."""
+    """Yield expressions for how close objects of type `c` are to the line between two objects.
+
+    There are two kinds: the least distance from the line, and the least distance from the segment.
+    """
     for names in _coordinates(a):
         if len(names) == 2 and set(names) <= set(b.features) & set(c.features):
             for kind in ("line distance", "segment distance"):
@@ -118,7 +123,10 @@ def _between(a: Type, b: Type, c: Type) -> Iterator[Expression]:
 
 
 def _comparable(f: str, g: str, values_a: dict[str, np.ndarray], values_b: dict[str, np.ndarray]) -> bool:
-    """Return whether two features are comparable despite their names: both are integers, such as counts."""
+    """Return whether two features with different names can be compared.
+
+    Both must have integer values only, such as counts, and more than `FLAG_VALUES` distinct values.
+    """
     both = (values_a.get(f), values_b.get(g))
     return all(
         values is not None and len(values) > FLAG_VALUES and bool(np.all(values == np.round(values)))

@@ -39,8 +39,9 @@ from needful.invention.search import Scored, Scorer, UsesByName, climb, first_st
 from needful.invention.superfluous_steps import without_detours
 from needful.planning.planners import make_planner
 
-# With a simulator, the first search accepts only clear predicates: those that exclude false steps whose
-# weight is at least this share of the initial cost. Experiments find other predicates more reliably.
+# With a simulator, the first search accepts only clear predicates. A predicate is clear if it excludes
+# false steps with a total weight of at least this share of the initial cost. The other predicates are left
+# to experiments, which find them more reliably.
 CLEAR_SHARE = 0.05
 # The value of `InventionConfig.keep` that withholds no predicate.
 KEEP_ALL = ("all",)
@@ -58,7 +59,7 @@ class InventionConfig(CheckedSettings):
         max_nodes: the limit of the search for each plan.
         candidates: the maximum number of proposals that each round of the search considers.
         practice_tasks: the number of training tasks for experiments in the simulator; 0 for none.
-        repair_rounds: the maximum number of changes after experiments.
+        repair_rounds: the maximum number of rounds of `repair`. Each round accepts at most one change.
         repair_candidates: the maximum number of changes that each round of `repair` tries.
         seed: the seed of the experiments. A run sets it to its own seed.
     """
@@ -91,7 +92,8 @@ def invent_predicates(
     """Invent the predicates that operators need besides those of goals.
 
     Args:
-        vocabulary: predicates that occur neither in goals nor in `config.keep` are withheld.
+        vocabulary: the types, predicates and controllers of the domain. Predicates that occur neither in
+            goals nor in `config.keep` are withheld.
         demonstrations: they must have states.
         execute: executes an action in the simulator; None for no experiments.
         tasks: training tasks for experiments; they need no demonstrations.
@@ -192,7 +194,7 @@ def _withhold(
     tasks: Sequence[Task],
     keep: Sequence[str],
 ) -> tuple[tuple[Predicate, ...], tuple[Demonstration, ...]]:
-    """Return the predicates that are not withheld, and the demonstrations with their atoms only."""
+    """Return the predicates that are not withheld, and the demonstrations with only their atoms."""
     if not demonstrations:
         raise DemonstrationError(
             "There are no demonstrations to invent predicates from. Collect at least one."
@@ -222,7 +224,7 @@ def _withhold(
 def _split(count: int, scoring: int) -> tuple[range, range]:
     """Split demonstrations in two groups, given by indices: for learning operators, and for scoring plans.
 
-    A single demonstration is in both groups.
+    If there is only one demonstration, it is in both groups.
     """
     half = (count + 1) // 2
     if count == 1:
@@ -233,7 +235,7 @@ def _split(count: int, scoring: int) -> tuple[range, range]:
 def _invented(definition: AnyDefinition, name: str, reasons: Reasons) -> InventedPredicate:
     """Return an invented predicate with the reason for it.
 
-    The reason for a conjunction is that of the part that excludes the most false uses.
+    A conjunction gets the reason of one of its parts: the part that excludes the most false uses.
     """
     found = [reasons[part.without_bound] for part, _ in definition.parts]
     proposal, in_simulator = max(found, key=lambda reason: len(reason[0].which))
@@ -253,7 +255,7 @@ def _invented(definition: AnyDefinition, name: str, reasons: Reasons) -> Invente
 def _spread_out(values: np.ndarray) -> tuple[float, ...]:
     """Return the finite values in increasing order, rounded to four significant digits.
 
-    If there are more than `MAX_EXAMPLES` values, only this number is returned, at regular intervals.
+    If there are more than `MAX_EXAMPLES` values, return `MAX_EXAMPLES` of them, at regular intervals.
     """
     ordered = np.sort(values[np.isfinite(values)])
     chosen = np.linspace(0, len(ordered) - 1, min(len(ordered), MAX_EXAMPLES)).round().astype(int)
@@ -263,7 +265,8 @@ def _spread_out(values: np.ndarray) -> tuple[float, ...]:
 def readable_names(definitions: Sequence[AnyDefinition], taken: Iterable[str] = ()) -> tuple[str, ...]:
     """Return a short name for each definition, such as `low-distance`.
 
-    The names are unique, also if case is ignored, legal in PDDL, and not in `taken`.
+    The names are legal in PDDL, which ignores case. They differ from each other and from the names in
+    `taken`, even if case is ignored.
     """
     used = {name.lower() for name in taken}
     found = []
@@ -281,7 +284,7 @@ _SHORT_KINDS: Mapping[str, str] = {"absolute difference": "{f}-difference", "dif
 
 
 def _short_name(definition: AnyDefinition) -> str:
-    """Return words such as `high-held`, `low-distance` or `every-high-wetness`."""
+    """Return a name made of words, such as `high-held`, `low-distance` or `every-high-wetness`."""
     if isinstance(definition, Conjunction):
         simplest = min((part for part, _ in definition.parts), key=lambda one: one.expression.complexity)
         return f"{_short_name(simplest)}-and-more"

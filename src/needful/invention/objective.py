@@ -1,9 +1,10 @@
 """Score a vocabulary: plan from every state of some demonstrations, and compare plans and demonstrations.
 
 If a model lacks a predicate, its operators lack preconditions, and its plans are too short. Each plan is
-compared with the rest of the demonstration from the same state on (a suffix). Because there is a plan from
-every state, a single predicate improves the score even if others are still missing: it corrects the plans
-from some states. Search is limited by nodes, not by seconds, so a score does not depend on the machine.
+compared with a suffix of the demonstration: its rest, from the state in which the plan starts. Because
+there is a plan from every state, a single predicate improves the score even if others are still missing: it
+corrects the plans from some states. Search is limited by nodes, not by seconds, so a score does not depend
+on the machine.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from needful.planning.budget import Budget
 from needful.planning.interfaces import Planner
 from needful.planning.planners import generate_abstract_plans
 
-# The cost of a plan is the difference between its length and that of the rest of the demonstration; if it
-# is longer, `TOO_LONG` is added. A plan of the same length with other actions costs `OTHER_ACTIONS`. If
-# there is no plan, the cost is the length of the rest plus `NO_PLAN`.
+# The cost of a plan is the difference between its length and the length of the rest of the demonstration.
+# If the plan is longer than the rest, `TOO_LONG` is added. If the lengths are equal, but the actions
+# differ, the cost is `OTHER_ACTIONS`. If there is no plan, the cost is the length of the rest plus
+# `NO_PLAN`.
 NO_PLAN, TOO_LONG, OTHER_ACTIONS = 3.0, 0.3, 0.5
-# A model with more ground operators counts as one that finds no plan.
+# A model with more ground operators than this is treated as a model that finds no plan.
 MAX_GROUND_OPERATORS = 5_000
 
 
@@ -46,7 +48,10 @@ class Suffix:
     cost: float
 
     def suspicious(self, demonstration: Demonstration) -> bool:
-        """Return whether the plan differs from the rest of the demonstration, but is not longer."""
+        """Return whether the plan differs from the rest of the demonstration, but is not longer.
+
+        An operator in such a plan may lack a precondition.
+        """
         return bool(self.plan) and self.cost > 0 and len(self.plan or ()) <= len(demonstration) - self.step
 
 

@@ -1,10 +1,11 @@
 """Probe in the simulator how far beyond a bound an operator still works, and widen the bound.
 
 A bound is fitted to the true uses that are known. If an action without parameters makes the predicate true,
-these uses may all have about the same value, such as a gripper that always stops exactly above a screw.
-They do not show how much the value can vary, and the action cannot be repeated with other parameters if the
-bound is too strict. So the operators that need the predicate are executed in demonstrated states in which
-only this predicate is false. The new bound is halfway between the farthest success and the nearest failure.
+the value may be about the same in all these uses. For example, a gripper always stops exactly above a
+screw. Such uses do not show how much the value can vary. If the bound is too strict, other parameters
+cannot be tried, because the action has none. So the operators that need the predicate are executed in
+demonstrated states in which all their other preconditions hold. The new bound is halfway between the
+farthest success and the nearest failure.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from needful.invention.revise import replace_parts
 
 # The maximum number of uses of an operator that `probe_elsewhere` executes.
 MAX_PROBES = 40
-# The maximum number of demonstrated uses of an operator that `collect_probes` varies.
+# The maximum number of demonstrated uses of an operator in which `collect_probes` replaces objects.
 MAX_SHOWN = 20
 
 Item = TypeVar("Item")
@@ -35,9 +36,9 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A use of an operator whose only false precondition is the part of a predicate that is probed.
+    """A use of an operator in which everything that the operator needs holds, except the probed part.
 
-    `excess` is the distance of the part's value from its bound.
+    The probed part is a part of a predicate. `excess` is the distance of its value from its bound.
     """
 
     excess: float
@@ -64,10 +65,10 @@ def widen_bounds(
     demonstrations: Sequence[Demonstration],
     simulator: Simulator,
 ) -> Widened:
-    """Return the predicates with wider bounds, as far as operators still work beyond them.
+    """Widen the bounds of predicates as far as operators still work in the simulator.
 
     Only predicates that an action without parameters makes true are probed. `data` was learned from the
-    `demonstrations`, which are described with these predicates.
+    `demonstrations`, which contain the atoms of these predicates.
     """
     fixed = _fixed(data)
     samplers = simulator.samplers(data, demonstrations)
@@ -121,8 +122,9 @@ def collect_probes(
 ) -> Iterator[Probe]:
     """Yield uses of an operator in which only a part of its precondition `atom` is false.
 
-    They are demonstrated uses, at most `MAX_SHOWN` of them, in which one of the atom's objects is replaced.
-    `positions` are those of the part's arguments among those of the atom.
+    Each use is a demonstrated use in which one of the atom's objects is replaced. At most `MAX_SHOWN`
+    demonstrated uses are considered. `positions` contains, for each argument of the part, its index among
+    the arguments of the atom.
     """
     operator = data.operator
     indices = [operator.parameters.index(variable) for variable in atom.variables]
@@ -148,7 +150,7 @@ def _at_intervals(items: Sequence[Item], limit: int) -> Sequence[Item]:
 def _variants(
     operator: Operator, objects: Sequence[Object], indices: Sequence[int], state: State
 ) -> Iterator[tuple[Object, ...]]:
-    """Yield objects for an operator's parameters that differ from given ones at one of the indices."""
+    """Yield copies of `objects` in which the object at one of the indices is replaced by another one."""
     for index in indices:
         for other in state.of_type(operator.parameters[index].type):
             if other not in objects:
@@ -156,7 +158,11 @@ def _variants(
 
 
 def _only_false(part: Definition, step: GroundOperator, atom: LiftedAtom, state: State) -> bool:
-    """Return whether all preconditions of a step hold in a state, except for a part of one of them."""
+    """Return whether a step is worth probing: everything that it needs holds, except `part`.
+
+    All other preconditions and all other parts of `atom` must hold. At least one add effect must not hold
+    yet.
+    """
     probed = atom.ground(step.binding)
     definition = probed.predicate.definition
     assert definition is not None
@@ -174,8 +180,9 @@ def _only_false(part: Definition, step: GroundOperator, atom: LiftedAtom, state:
 def widened(part: Definition, probes: Sequence[Probe], works: Callable[[Probe], bool]) -> Definition:
     """Return a definition whose bound is halfway between the farthest success and the nearest failure.
 
-    A binary search finds them: if a use works, those nearer to the bound are assumed to work, too. If all
-    uses work, the bound is only a little beyond the farthest one.
+    Both are found by a binary search. It assumes that a use works if a use farther from the bound works. If
+    all uses work, the new bound is a little beyond the farthest use. If none works, the bound stays the
+    same.
     """
     unique = {probe.excess: probe for probe in reversed(probes)}
     nearest = sorted(unique.values(), key=lambda probe: probe.excess)
@@ -200,9 +207,9 @@ def probe_elsewhere(
 ) -> tuple[list[Use], list[Use]]:
     """Execute an operator in demonstrated states in which it should work; return true and false uses.
 
-    The preconditions hold in these states. Since the operator works wherever it was demonstrated, other
-    states of the same demonstrations are used, with the same objects or with one object replaced. At most
-    `MAX_PROBES` uses are executed, at regular intervals.
+    In these states, the preconditions hold, but the operator was not demonstrated. They are other states of
+    the demonstrations that use the operator. The objects are those of a demonstrated use, or one of them is
+    replaced. At most `MAX_PROBES` uses are executed, at regular intervals.
     """
     operator = data.operator
     probes: dict[Use, GroundOperator] = {}

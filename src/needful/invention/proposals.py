@@ -25,9 +25,10 @@ from needful.core.state import State
 
 # The complexity of a predicate is the complexity of its expression plus this number.
 PREDICATE_COMPLEXITY = 2
-# True values are the values of an expression in the true uses of an operator; false values likewise. If the
-# true values are spread out, the distance of a bound from them is about `SLACK` times their range. They are
-# spread out if their range is at least `MIN_SPREAD` times the distance to the nearest false value.
+# True values are the values of an expression in the true uses of an operator; false values are those in its
+# false uses. True values are spread out if their range is at least `MIN_SPREAD` times their distance from
+# the nearest false value. In this case, the distance of a bound from them is about `SLACK` times their
+# range.
 SLACK, MIN_SPREAD = 0.1, 0.01
 # A bound includes most uses of an operator if it includes at least this share of them.
 MOST = 0.9
@@ -57,8 +58,8 @@ class Proposal:
         variables: the positions of the definition's arguments among the operator's parameters.
         excluded: the total weight of the false uses in which the definition does not hold.
         which: the indices of these false uses.
-        margin: the distance between the true uses and the nearest excluded one, relative to the range of
-            the values of all uses.
+        margin: the gap between the values of the true uses and the nearest value of an excluded use,
+            divided by the range of all values.
         evidence: how surprising it is, in bits, that the definition separates the uses.
         alternatives: other definitions that hold in the same demonstrated states.
         values: the values of the expression in the true uses, and in the false ones.
@@ -79,12 +80,12 @@ class Proposal:
 
     @property
     def complexity(self) -> int:
-        """The cost of adding the predicate: that of its expression, plus a constant."""
+        """The cost of adding the predicate: the complexity of its expression, plus a constant."""
         return PREDICATE_COMPLEXITY + self.definition.expression.complexity
 
     @property
     def value(self) -> float:
-        """The excluded weight per complexity."""
+        """The excluded weight divided by the complexity."""
         return self.excluded / self.complexity
 
 
@@ -97,8 +98,8 @@ def propose(
 ) -> Iterator[Proposal]:
     """Yield the definitions that hold in all true uses of an operator and exclude some false ones.
 
-    `others` contains operators with their true uses. A bound may be loosened a little, so that a further
-    operator satisfies the definition in all of its true uses (see `shared_limit`).
+    `others` contains operators with their true uses. A bound may be loosened a little if the definition
+    then also holds in all true uses of one of them (see `shared_limit`).
     """
     if not true.uses or not false.uses:
         return
@@ -166,10 +167,10 @@ def spread_of(values: np.ndarray) -> float:
 def evidence_of(true: int, false: int, excluded: int, margin: float, complexity: int) -> float:
     """Return how surprising a separation is, in bits.
 
-    If values were unrelated to truth, the `excluded` most extreme of all values would all belong to false
-    uses with the probability C(false, excluded) / C(true + false, excluded). This gives the evidence, from
-    which two amounts are subtracted: -log2(margin) bits, because a separation by a narrow gap is less
-    convincing, and one bit per unit of complexity.
+    Suppose that values are unrelated to truth. Then C(false, excluded) / C(true + false, excluded) is the
+    probability that the `excluded` most extreme of all values all belong to false uses. The evidence is
+    -log2 of this probability, minus two amounts. The first is -log2(margin), because a separation by a
+    narrow gap is less convincing. The second is one bit per unit of complexity.
     """
     chance = math.comb(true + false, excluded) / math.comb(false, excluded)
     return math.log2(chance) + math.log2(margin) - complexity
@@ -179,8 +180,8 @@ def fit_bound(true: np.ndarray, nearest: float) -> float:
     """Return a bound above all true values and below the nearest false one.
 
     If the true values are spread out, the bound is close to the greatest of them: a bound that is too
-    strict only rejects some samples, but one that is too loose lets plans fail. If the true values are all
-    about equal, they do not show how much they can vary. The bound is then halfway to the nearest false
+    strict only rejects some samples, but a bound that is too loose makes plans fail. If the true values are
+    all about equal, they do not show how much they can vary. The bound is then halfway to the nearest false
     value.
     """
     limit, spread = float(np.max(true)), spread_of(true)
@@ -191,7 +192,10 @@ def fit_bound(true: np.ndarray, nearest: float) -> float:
 
 
 def between(low: float, high: float) -> float:
-    """Return the number with the fewest digits in the middle third of an interval."""
+    """Round the middle of an interval to as few digits as possible.
+
+    The result stays in the middle third of the interval.
+    """
     width = high - low
     middle = (low + high) / 2
     for digits in range(17):
@@ -214,7 +218,10 @@ class UseFeatures:
         self._bound = np.array([[self._numbers[obj] for obj in use.objects] for use in uses])
 
     def values(self, expression: Expression, arguments: tuple[int, ...]) -> np.ndarray:
-        """Return the value of an expression in each use; its arguments are the given parameters."""
+        """Return the value of an expression in each use.
+
+        `arguments` contains the indices of the operator's parameters to which the expression is applied.
+        """
         key = expression, arguments
         if key not in self._values:
             self._values[key] = self._compute(expression, arguments)
@@ -259,7 +266,7 @@ class UseFeatures:
         return self._columns[index, kind]
 
     def _groups(self, kind: Type) -> list[tuple[list[int], np.ndarray, np.ndarray]]:
-        """Return the objects of a type in all uses, in groups of uses that have equally many such objects.
+        """Return the objects of a type in all uses; uses with the same number of such objects form a group.
 
         A group consists of the indices of its uses, and of two arrays with one row per use: the numbers of
         the objects, and their features.

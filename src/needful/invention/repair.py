@@ -24,9 +24,10 @@ from needful.invention.search import Scored, Scorer, UsesByName, true_uses
 
 # A change that does not solve more tasks must increase `Trials.score` by at least this number.
 MIN_IMPROVEMENT = 0.25
-# At most this number of proposals that exclude the same failed uses are tried.
+# Of all proposals that exclude the same failed uses, at most this number are tried.
 MAX_EQUIVALENT = 2
-# How often bounds are widened: a wider bound of one predicate allows to probe more values of another.
+# The maximum number of times that bounds are widened. Each time, more values of other predicates can be
+# probed, because a precondition with a wider bound holds in more states.
 WIDENINGS = 3
 
 
@@ -47,9 +48,10 @@ class Repair:
 
 @dataclass(slots=True)
 class Experience:
-    """The uses of operators in all experiments so far, also those with other vocabularies.
+    """The uses of operators in all experiments so far, including those with other vocabularies.
 
-    Operators of two vocabularies count as the same if controller, parameters and effects are equal.
+    Operators of two vocabularies count as the same operator if they have the same controller, controller
+    arguments, parameters and add effects.
     """
 
     uses: dict[object, tuple[dict[Use, None], dict[Use, None]]] = field(default_factory=dict)
@@ -90,9 +92,9 @@ def repair(
 ) -> Repair:
     """Change a set of predicates as long as plans get further in the simulator.
 
-    Each of the `rounds` tries at most `limit` changes, and accepts the first that improves the results. A
-    change can move several bounds and add several predicates. Finally, added predicates that do not help
-    are removed. `given` are the predicates that are not invented.
+    There are at most `rounds` rounds. Each round tries at most `limit` changes, and accepts the first
+    change that improves the results. A change can move several bounds and add several predicates. Finally,
+    added predicates that do not help are removed. `given` are the predicates that are not invented.
     """
     bench = _Bench(scorer, simulator, given, expressions, limit)
     scored, trials = bench.attempt(predicates)
@@ -130,9 +132,9 @@ def repair(
 
 @dataclass(slots=True)
 class _Bench:
-    """Tries sets of predicates in the simulator, and proposes changes after what it has seen.
+    """Tries sets of predicates in the simulator, and proposes changes based on the results so far.
 
-    For the attributes, see the arguments of `repair`.
+    The attributes are described at `repair`, except `experience`: the uses in all experiments so far.
     """
 
     scorer: Scorer
@@ -157,9 +159,10 @@ class _Bench:
     def probe(self, scored: Scored, trials: Trials) -> tuple[Scored, Trials, tuple[Proposal, ...]]:
         """Correct bounds and add predicates with experiments outside of plans, if results do not get worse.
 
-        First, bounds are widened as far as operators still work (`widen_bounds`). A stricter bound may have
-        excluded false uses only by chance. So if a bound has moved, the operators are executed in further
-        states, and their false uses lead to changes. Also return the proposals of the accepted change.
+        First, bounds are widened as far as operators still work (`widen_bounds`). The old, stricter bounds
+        may have excluded some false uses by chance. So if a bound has moved, operators are executed in
+        further states (`probe_elsewhere`), and changes that exclude the false uses are tried. Return the
+        predicates with their operators, the results, and the proposals of the accepted change.
         """
         widened = scored
         for _ in range(WIDENINGS):
@@ -192,11 +195,10 @@ class _Bench:
 def _solves_failures(
     proposals: Sequence[Proposal], before: tuple[Scored, Trials], after: tuple[Scored, Trials]
 ) -> bool:
-    """Return whether proposals remove at least half of the failures that they are for, and do no harm.
+    """Return whether proposals prevent at least half of the failures of their controllers, without harm.
 
-    The failures are the false uses of the proposals' controllers. Harm means that fewer tasks have a plan,
-    or that fewer are solved. The score may still not increase, because plans get further, and steps may
-    fail that were not reached before.
+    Failures are false uses of operators with these controllers. Harm means that fewer tasks have a plan, or
+    that fewer are solved. The score need not increase: plans now reach later steps, and these may fail.
     """
     controllers = {one.controller for one in proposals}
     failures = [
@@ -228,9 +230,9 @@ def _changes(
 ) -> Iterator[_Change]:
     """Yield at most `limit` changes that the experiments suggest.
 
-    The first change moves all bounds, and adds for each operator the proposal with the most evidence. The
-    next changes move one bound each. The others add one proposal each, first in the usual way, then in the
-    other one (see `add_proposal`).
+    The first change moves all bounds, and adds for each operator the proposal with the most evidence. Each
+    of the next changes moves one bound. The other changes add one proposal each. Each proposal is tried
+    twice: with `usual` True and with `usual` False (see `add_proposal`).
     """
     demonstrations = scorer.abstractor.demonstrations
     uses: dict[str, Uses] = {}
@@ -277,9 +279,10 @@ def _changes(
 
 
 def _known_first(proposals: Sequence[Proposal], predicates: Sequence[Predicate]) -> list[Proposal]:
-    """Put proposals first that differ from a predicate only in the bound and exclude as much as the first.
+    """Move proposals that only change the bound of an existing predicate to the front.
 
-    Another bound of an expression that is already used is a simpler explanation than a new expression.
+    They must exclude at least as many false uses as the first proposal. A new bound for an expression that
+    is already used is a simpler explanation than a new expression.
     """
     used = {part.without_bound for one in predicates if one.definition for part, _ in one.definition.parts}
     most = len(proposals[0].which) if proposals else 0
@@ -293,7 +296,7 @@ def _by_evidence(proposal: Proposal) -> tuple[float, int, Definition]:
 
 
 def _clearest(proposals: Sequence[Proposal]) -> Iterator[Proposal]:
-    """Yield at most `MAX_EQUIVALENT` proposals, the first ones, for each set of excluded false uses."""
+    """Yield, of all proposals that exclude the same false uses, only the first `MAX_EQUIVALENT`."""
     groups: dict[tuple[int, ...], list[Proposal]] = {}
     for proposal in proposals:
         groups.setdefault(proposal.which, []).append(proposal)

@@ -11,7 +11,7 @@ from needful.core.demonstrations import Demonstration
 from needful.core.model import Vocabulary
 from needful.core.objects import counted
 
-# At most this number of values of true uses, and of false ones, are recorded for a predicate.
+# The maximum number of values that are recorded for a comparison: in true uses, and again in false uses.
 MAX_EXAMPLES = 40
 # The key of the examples in the entry of an invented predicate in model.json.
 EXAMPLES = "examples"
@@ -48,8 +48,8 @@ class InventedPredicate:
 
     Attributes:
         predicate: the predicate; `predicate.definition` is its definition.
-        controller: the name of the controller that plans used in states where it fails. These uses are
-            called false steps; the predicate was invented to exclude them from plans.
+        controller: the name of a controller that plans used in states in which its action fails. These uses
+            are called false steps. The predicate was invented to exclude them from plans.
         excluded: the number of false steps that the predicate excluded when it was added.
         in_simulator: whether the false steps failed in the simulator. Otherwise, they are steps of plans
             that are shorter than demonstrations.
@@ -99,8 +99,8 @@ class Invention:
         predicates: the invented predicates, with reasons.
         costs: the cost of plans without invented predicates, then after each round of the search. 0 means
             that plans agree with the demonstrations.
-        solved: how many of the practice tasks the first plan solved, before and after each change that
-            followed experiments. Empty without a simulator.
+        solved: the number of practice tasks that first plans solved, at the start and after each change
+            that experiments led to. Empty without a simulator.
         practice_tasks: the number of practice tasks.
         tried: the number of vocabularies that were tried.
     """

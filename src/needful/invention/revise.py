@@ -44,15 +44,18 @@ def add_proposal(
 ) -> tuple[Predicate, ...]:
     """Return the predicates with a proposal for an operator added to them.
 
-    If exactly one predicate, or part of a conjunction, differs from the proposal only in the bound, there
-    are two ways: usually, it gets the proposal's bound if the operator needs it for the same objects.
-    Otherwise the proposal becomes a second predicate, because operators can need different bounds: a robot
-    may grasp things from another distance than that from which it places them. If not `usual`, the other
-    way is chosen.
+    First case: exactly one predicate, or part of a conjunction, differs from the proposal only in the
+    bound. If the operator needs this predicate for the same objects, the predicate gets the proposal's
+    bound. If the operator does not need it, the proposal becomes a second predicate, because operators can
+    need different bounds: the distances for grasping and for placing may differ. If `usual` is False, these
+    two outcomes are swapped.
 
-    If there is no such predicate and the proposal has two arguments or more, it is usually combined with
-    the predicates that the operator needs for the same objects. Only predicates that change during
-    demonstrations are combined. In all other cases, the proposal becomes a predicate of its own.
+    Second case: there is no such predicate, or there are several. If `usual` is True, the proposal is
+    combined with the predicates that the operator needs for the same objects. The result is a conjunction.
+    The proposal must have at least two arguments. The proposal and the predicates must change during
+    demonstrations; other predicates are not combined.
+
+    In all other cases, the proposal becomes a predicate of its own.
     """
     new = proposal.definition
     same = [
@@ -83,9 +86,9 @@ def _needed(
 ) -> Iterator[tuple[Predicate, tuple[int, ...]]]:
     """Yield the predicates that an operator requires of the parameters with the indices `variables`.
 
-    Each predicate is followed by these indices, in the order of its arguments. The operator's preconditions
-    are compared with the predicates part by part and without bounds: since the operator was learned, bounds
-    may have moved, and parts may have been added to a predicate.
+    Each predicate is yielded with these indices, in the order of its arguments. The operator's
+    preconditions are compared with the predicates part by part and without bounds: since the operator was
+    learned, bounds may have moved, and parts may have been added to a predicate.
     """
     needed = {
         (part.without_bound, tuple(operator.parameters.index(atom.variables[p]) for p in positions))
@@ -105,7 +108,7 @@ def _needed(
 def _conjunction(
     partners: Sequence[tuple[Predicate, tuple[int, ...]]], proposal: Proposal
 ) -> Conjunction | None:
-    """Return the conjunction of a proposal and predicates; None if the types of an argument differ."""
+    """Return the conjunction of a proposal and predicates; None if an argument has different types."""
     order = sorted(proposal.variables)
     parts: list[Part] = []
     for one, arguments in partners:
@@ -122,7 +125,7 @@ def _conjunction(
 
 
 def without_part(predicates: Sequence[Predicate], left_out: Definition) -> tuple[Predicate, ...]:
-    """Return the predicates without the one that `left_out` defines; also drop it from conjunctions."""
+    """Return the predicates without the comparison `left_out`; conjunctions lose only this part."""
     found: list[Predicate] = []
     for one in predicates:
         definition = _definition(one)
@@ -137,7 +140,10 @@ def without_part(predicates: Sequence[Predicate], left_out: Definition) -> tuple
 
 
 def refit(predicate: Predicate, operators: Sequence[Operator], uses: Mapping[str, Uses]) -> Predicate:
-    """Return the predicate with bounds between the true and the false uses of operators that need it."""
+    """Return the predicate with bounds that are fitted to the known uses of operators.
+
+    The bounds separate the true from the false uses of the operators that need the predicate.
+    """
     needing = [
         (operator, atom)
         for operator in operators
@@ -168,8 +174,9 @@ def refit(predicate: Predicate, operators: Sequence[Operator], uses: Mapping[str
 def _moved(definition: Definition, true: Sequence[float], false: Sequence[float]) -> Definition:
     """Return the definition with a bound that includes all true values and excludes false ones.
 
-    A stricter bound needs evidence. If no false value limits how far the bound can be loosened, it is
-    loosened only a little: true values far beyond the bound show that the predicate is not needed.
+    A bound becomes stricter only if there is evidence. If no false value is beyond the true values, the
+    bound is loosened only for true values that are just beyond it. True values far beyond the bound show
+    that the predicate is not needed, so the bound stays the same.
     """
     if not true:
         return definition
@@ -191,7 +198,7 @@ def _moved(definition: Definition, true: Sequence[float], false: Sequence[float]
 
 
 def replace_parts(predicate: Predicate, changes: Mapping[Definition, Definition]) -> Predicate:
-    """Return the predicate with its parts replaced as in `changes`; the same object if none changes."""
+    """Return the predicate with parts replaced as in `changes`, or the same predicate if none changes."""
     definition = _definition(predicate)
     parts = tuple((changes.get(part, part), positions) for part, positions in definition.parts)
     if parts == definition.parts:

@@ -28,8 +28,8 @@ UsesByName: TypeAlias = Mapping[str, Sequence[Use]]
 
 # A predicate must reduce the cost by at least this amount per unit of complexity.
 MIN_GAIN = 0.5
-# Learning operators is given up after this number of checks of the deadline. It takes so many only if the
-# predicates lead to far too many operators.
+# Learning operators is stopped after this number of checks of the deadline. The limit is reached only if
+# the predicates lead to far too many operators.
 MAX_CHECKS = 60_000
 # At most this number of equivalent definitions are recorded for a predicate.
 MAX_ALTERNATIVES = 3
@@ -60,7 +60,7 @@ class Scorer:
     """Learns operators with sets of invented predicates, and scores them.
 
     Attributes:
-        abstractor: the demonstrations; it adds the atoms of invented predicates to them.
+        abstractor: contains the demonstrations, and adds the atoms of invented predicates to them.
         training: the indices of the demonstrations to learn from.
         scoring: the indices of the demonstrations to compare plans with.
         planner: finds the plans.
@@ -90,7 +90,7 @@ class Scorer:
         return Scored(tuple(predicates), data, suffixes)
 
     def learn(self, predicates: Sequence[Predicate]) -> Scored:
-        """Learn operators from all demonstrations, and make no plans."""
+        """Learn operators from all demonstrations, without planning."""
         return Scored(tuple(predicates), self._learn(self.abstractor.with_predicates(predicates)), ())
 
     def _learn(self, demonstrations: Sequence[Demonstration]) -> tuple[OperatorData, ...]:
@@ -129,9 +129,9 @@ def climb(
 ) -> Climb:
     """Add the predicate with the highest value until no predicate reduces the cost.
 
-    `_best_addition` defines the value, and `Blame` the function `blame`. Each round considers at most
-    `limit` proposals. A proposal is accepted only if the weight of the false uses that it excludes is at
-    least the share `clear_share` of the initial cost.
+    The value is defined in `_best_addition`. The function `blame` finds the steps that proposals should
+    exclude (see `Blame`). Each round considers at most `limit` proposals. A proposal is accepted only if
+    the weight of the false uses that it excludes is at least the share `clear_share` of the initial cost.
     """
     best = scorer.score(start)
     accepted: list[Proposal] = []
@@ -154,11 +154,12 @@ def _best_addition(
     blame: Blame,
     least_excluded: float,
 ) -> tuple[Proposal, Scored] | None:
-    """Return the proposal with the highest value, and the score with it; None if none reduces the cost.
+    """Return the proposal with the highest value, and the scored predicates that include it.
 
     The value of a proposal is the reduction of the cost, divided by the proposal's complexity. But the
     reduction counts only up to the weight of the false uses that the proposal excludes. `Proposal.value` is
     thus an upper bound. Proposals are tried in the order of this bound, until it is below the best value.
+    Return None if no value reaches `MIN_GAIN`.
     """
     chosen: tuple[Proposal, Scored] | None = None
     best_value = MIN_GAIN
@@ -214,7 +215,10 @@ def first_steps(scored: Scored, demonstrations: Sequence[Demonstration]) -> tupl
 def true_uses(
     data: OperatorData, training: Sequence[int], demonstrations: Sequence[Demonstration]
 ) -> list[Use]:
-    """Return the demonstrated uses of an operator; `training` are the indices of its demonstrations."""
+    """Return the demonstrated uses of an operator.
+
+    The operator was learned from the `demonstrations` with the indices `training`.
+    """
     uses = []
     for grounding in data.groundings:
         states = demonstrations[training[grounding.demonstration]].states

@@ -1,8 +1,9 @@
-"""Set demonstrations with superfluous steps aside, with the help of the simulator.
+"""Set aside demonstrations with superfluous steps, which are found in the simulator.
 
 The search compares the length of plans with that of demonstrations, so a superfluous step makes a correct
-plan look too short. A step is superfluous if the later actions still reach the goal without it. Leaving the
-step out would shorten the demonstration, but it is unknown which of several such steps is the odd one.
+plan look too short. A step is superfluous if the later actions still reach the goal without it. The whole
+demonstration is then set aside. The step is not just removed, because several steps may be superfluous, and
+it is unknown which of them the demonstrator did not need.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ LEAST_REMAINING = 20
 def without_detours(
     demonstrations: Sequence[Demonstration], execute: Execute, deadline: Deadline = NO_DEADLINE
 ) -> tuple[Demonstration, ...]:
-    """Return the demonstrations without superfluous steps, or all if fewer than 20 would remain."""
+    """Return the demonstrations that have no superfluous step, or all if fewer than 20 would remain."""
     if len(demonstrations) <= LEAST_REMAINING:
         return tuple(demonstrations)
     remaining = []
@@ -34,7 +35,7 @@ def without_detours(
 
 
 def has_superfluous_step(demonstration: Demonstration, execute: Execute) -> bool:
-    """Return whether the goal is reached without one of the steps; False if there are no states."""
+    """Return whether the goal is reached even if some step is left out; False if there are no states."""
     return demonstration.states is not None and any(
         _reaches(state, demonstration.actions[index + 1 :], demonstration.goal, execute)
         for index, state in enumerate(demonstration.states[:-1])

@@ -160,9 +160,8 @@ def backchain(
     Some transitions get the link `SKIPPED` instead of an operator (see `EncodedTransition`). Ignored
     transitions are always skipped. A skippable transition that adds no atom is skipped if no operator
     predicts a necessary add effect for it. With `skip_purposeless`, the same holds for skippable
-    transitions that add atoms, but no necessary ones. `previous` must have been computed with the same
-    value of `skip_purposeless`. If an incidental transition adds nothing necessary, the preconditions of
-    its operator do not become necessary.
+    transitions that add atoms, but no necessary ones; `previous` must have the same `skip_purposeless`. If
+    an incidental transition adds nothing necessary, its preconditions do not become necessary.
     """
     unchanged = previous.operator_texts <= diff.unchanged_texts
     if previous.links and unchanged and previous.controllers.isdisjoint(diff.new_by_controller):

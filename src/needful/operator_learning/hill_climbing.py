@@ -231,7 +231,7 @@ def _reusable_predicates(operators: Iterable[Operator]) -> frozenset[str]:
 def _reliable_atoms(
     fitted: FittedOperator, reusable: frozenset[str], problem: LearningProblem
 ) -> Iterator[LiftedAtom]:
-    """Yield atoms that hold after all transitions of an operator, but that it does not always predict."""
+    """Yield atoms that hold after all transitions of an operator, but that some predictions leave out."""
     operator, data = fitted.operator, fitted.data
     if len(data) < MIN_TRANSITIONS:
         return

@@ -97,7 +97,7 @@ def cover_with_pinned_operator(
 
 
 def cover_where_stuck(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Return operators that cover more transitions than `start`, where `improve_coverage` finds none.
+    """Return operators that cover more transitions than `start`, if `improve_coverage` found none.
 
     There are three attempts. The first adds operators with pinned transitions one after the other. The
     second gives each transition of the uncovered demonstrations an operator of its own. The third does the
@@ -146,7 +146,10 @@ def _pin_in_turn(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
 
 
 def _with_pinned(pinned: Sequence[Candidate], base: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Return `base` with further candidates; their pinned transitions are unpinned from old candidates."""
+    """Return `base` with the candidates in `pinned` added.
+
+    If a pinned transition of a new candidate is also pinned to an old one, the old candidate loses the pin.
+    """
     moved = frozenset[TransitionId]().union(*(one.pinned for one in pinned))
     old = (
         replace(one, pinned=one.pinned - moved) if one.pinned & moved else one for one in base.candidates
@@ -161,14 +164,14 @@ def _necessary_after(transition: EncodedTransition, hypothesis: Hypothesis) -> i
 
 
 def _pinned(transition: EncodedTransition, necessary: int, problem: LearningProblem) -> Candidate:
-    """Return a candidate with a pinned transition, which predicts the necessary atoms of the transition.
-
-    If further transitions are assigned to the candidate, its operator may get deletes of necessary atoms;
-    `_keeping_all` prevents this.
+    """Return a candidate that predicts all necessary atoms of a transition, and pin the transition to it.
 
     Necessary atoms that the operator would delete become keep effects. Keep effects may add parameters to
     the operator, which changes its deletes, so further atoms may have to be kept. The loop ends when all
     necessary atoms are predicted. The loop terminates, because the set of kept atoms only grows.
+
+    If further transitions are assigned to the candidate, its operator may get new deletes, which match
+    necessary atoms. The candidates of `_keeping_all` do not have this problem.
     """
     operator, objects = induce_operator(transition, necessary)
     while True:
@@ -219,7 +222,7 @@ def copies_with_keep_effects(hypothesis: Hypothesis, problem: LearningProblem) -
             if missing and not missing & ~transition.before:
                 copy, bound = with_keep_effects(fitted.candidate.operator, transition, objects, missing)
                 known = fitted.candidate.hints.get(transition.transition_id, {})
-                # The parameters of the copy are in the same order, but may have narrower types.
+                # The copy begins with the same parameters, possibly with narrower types. New ones follow.
                 pairs = zip(fitted.candidate.operator.parameters, copy.parameters)  # noqa: B905
                 hint = {new: known[old] for old, new in pairs if old in known}
                 hint.update(list(zip(copy.parameters, bound, strict=True))[len(objects) :])

@@ -27,11 +27,11 @@ def whole_predicate(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> Del
 
 
 def whole_typed_predicate(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> DeletePattern:
-    """Return the pattern that matches all atoms of this predicate whose objects have the same types.
+    """Return the pattern that matches the atoms of the same predicate with objects of the same types.
 
     In the paper's experiments, each combination of types has its own predicate, such as
     OnTop-hardback-shelf, and quantified deletes match all atoms of a predicate. Here one predicate accepts
-    several types, so the types belong to the pattern.
+    several types, so the pattern contains the types of the given atom's objects.
     """
     return DeletePattern(atom.predicate, tuple(Wildcard(obj.type) for obj in atom.objects))
 

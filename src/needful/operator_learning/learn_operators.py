@@ -41,8 +41,9 @@ from needful.operator_learning.wrong_atoms import Repairs, repair_wrong_atoms
 # transitions that may be left out as outliers.
 MAX_OUTLIER_ROUNDS = 4
 MAX_OUTLIERS = 0.1
-# If operators make more false claims at skipped steps than this number times the number of transitions, too
-# many steps were skipped. Learning then starts again, at first without skipping steps that add atoms.
+# Too many steps were skipped if the number of false claims at skipped steps is more than this number times
+# the number of transitions. Learning then starts again without skipping steps that add atoms. After that,
+# hill climbing continues with skipping.
 MAX_SKIPPED_CLAIMS = 0.1
 
 Schedule: TypeAlias = Callable[[LearningProblem, Move, Climb], Climb]
@@ -101,8 +102,8 @@ class OperatorLearningConfig:
         }
 
 
-# Types, conditions, effects, skipped steps and negative preconditions as in the paper; the other parts have
-# their defaults.
+# The paper's choices for types, conditions, effects, skipped steps and negative preconditions. The other
+# parts have their defaults.
 AS_IN_PAPER = OperatorLearningConfig(
     types=keep_types,
     conditions=named_objects_only,
@@ -196,7 +197,8 @@ def _claims_at_skipped_steps(hypothesis: Hypothesis, problem: LearningProblem) -
     """Return the number of false claims at transitions that backchaining skipped.
 
     False claims are predicted atoms that do not hold. Many of them mean that too many steps were skipped:
-    the operators of a controller were learned from some of its uses, and are false for the others.
+    the operators of a controller describe only the uses that were not skipped, and are false for the
+    others.
     """
     skipped = {
         transition.number

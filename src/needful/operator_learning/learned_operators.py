@@ -50,8 +50,8 @@ class LearnedOperators:
         noop_names: the names of operators that change nothing and are excluded from planning.
         repairs: the demonstrations with repaired atoms; None if the learner repairs none.
         idle_steps: the steps that backchaining skipped, and the steps in which no atom became true. A step
-            is given by the index of its demonstration and its index in it. Empty if the learner skips
-            no steps.
+            is given by the index of its demonstration, and its index within the demonstration. Empty if the
+            learner skips no steps.
         skips_idle_steps: whether backchaining may skip steps that add nothing necessary.
     """
 
@@ -110,7 +110,8 @@ class LearnedOperators:
     def sampler_data(self) -> tuple[OperatorData, ...]:
         """The operators, each with the transitions that show which parameters to choose.
 
-        Idle steps may be detours or failed attempts, so they are left out, unless there are no others.
+        Idle steps may be detours or failed attempts, so they are left out. An operator keeps them only if
+        all its transitions are idle steps.
         """
         return tuple(
             replace(one, groundings=self._without_idle(one.groundings) or one.groundings)

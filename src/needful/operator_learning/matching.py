@@ -96,7 +96,7 @@ class CompiledOperator:
     negative_preconditions: tuple[AtomKey, ...] = ()
 
     def forbidden(self, transition: EncodedTransition, objects: tuple[int, ...]) -> bool:
-        """Return whether a negative precondition of a grounding holds before a transition."""
+        """Return whether a negative precondition of a grounding is violated before a transition."""
         negative = self.negative_preconditions
         return bool(negative and transition.table.ground(negative, objects) & transition.before)
 

@@ -43,12 +43,12 @@ MANY = 0.25
 # A predicate is not negated if more than this share of the steps that make one of its atoms false also make
 # another of its atoms true.
 MAX_REPLACED = 0.5
-# A change that occurs in at most this share of a controller's uses is only a side effect.
+# If a controller makes atoms of a predicate true in at most this share of its uses, this is a side effect.
 SIDE = 0.25
-# The number of transitions of an operator that are searched for other groundings. If none has any, the
-# demonstrator had no choice, and the operator's other transitions are not examined.
+# The number of an operator's transitions that are first searched for other groundings. If none of them has
+# another grounding, the demonstrator had no choice, and the other transitions are not examined.
 SCREENING_TRANSITIONS = 16
-# The number of equally good groundings that are examined per transition.
+# The maximum number of equally good groundings that are examined per transition.
 MAX_ALTERNATIVES = 10
 
 
@@ -94,7 +94,7 @@ def predicates_to_negate(hypothesis: Hypothesis, problem: LearningProblem) -> fr
     - The atom held where an action seems to have failed: no operator explains the step, and the operator
       predicts atoms that do not hold after the step. `ENOUGH_BITS` of evidence are required.
     - Redundant steps made atoms of the predicate false in many demonstrations, and no later operator
-      mentions the objects of these atoms. The operator may need a parameter for such an object.
+      mentions the objects of these atoms. A later operator may need a parameter for one of these objects.
 
     `Opportunities.bits_against` measures the evidence. Predicates for positions and counts are left out:
     if one of their atoms becomes false, another becomes true, so positive preconditions describe them.
@@ -272,7 +272,10 @@ def _evidence_against(key: AtomKey, alternatives: Mapping[int, Sequence[Datum]])
 
 
 def _replaced_predicates(problem: LearningProblem) -> frozenset[str]:
-    """Return the predicates that replace atoms: steps that delete an atom mostly add another atom of it."""
+    """Return the predicates whose atoms are replaced, such as those for positions and counts.
+
+    If a step makes an atom of such a predicate false, it usually makes another atom of the predicate true.
+    """
     removals, replacements = Counter[str](), Counter[str]()
     for transition in problem.transitions.by_number:
         atoms = transition.table.atoms
@@ -304,7 +307,8 @@ def avoidable_predicates(
 ) -> list[Predicate]:
     """Return the predicates that steps hardly ever make true, and that no goal or precondition needs.
 
-    The predicates with the names in `negated` are returned in any case.
+    Predicates whose names are in `negated` are always returned, even if they do not satisfy these
+    conditions.
     """
     known: dict[str, Predicate] = {}
     excluded = {atom.predicate.name for one in hypothesis.fitted for atom in one.operator.preconditions}

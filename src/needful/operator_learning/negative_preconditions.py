@@ -192,12 +192,13 @@ def _supported(
     """Return the operator without those preconditions `not P` (complements) for which there is no evidence.
 
     All complements are removed, and then tried one after the other. First come complements that were false
-    earlier in a demonstration and thus were made true. They are added again with `MIN_BITS` of evidence.
-    Complements of predicates in `informative` need `ENOUGH_BITS`. All other complements may only be habits
-    of the demonstrator, so they are added again only if the operator then has fewer false claims.
+    earlier in a demonstration, so that a step made them true. They are added again if there are `MIN_BITS`
+    of evidence. Complements of predicates in `informative` need `ENOUGH_BITS`. All other complements may
+    only be habits of the demonstrator, so they are added again only if the operator then has fewer false
+    claims.
 
-    Two kinds of complements are never removed: keep effects, and complements with a parameter that is no
-    controller argument and occurs in no other precondition or add effect.
+    Two kinds of complements are never removed. The first kind are keep effects. The second kind mention a
+    parameter that is not a controller argument, and that occurs in no add effect and no other precondition.
     """
     operator = fitted.operator
     index_of = {variable: index for index, variable in enumerate(operator.parameters)}
@@ -246,8 +247,9 @@ def _with_avoided_atoms(
     """Add negative preconditions for avoided atoms, unless more transitions are then uncovered.
 
     An atom is avoided if it held in many states in which the operator was applicable, but never where the
-    operator was used. `complements` contains the canonical names of complements, which get no negative
-    preconditions, and `negated` those of further predicates that may be avoided.
+    operator was used. `complements` contains the names of complements; for their atoms, no negative
+    preconditions are added. `negated` contains the names of further predicates whose atoms may be avoided.
+    All names are canonical.
     """
     hypothesis, problem = found.climb.hypothesis, found.problem
     avoidable = avoidable_predicates(hypothesis, problem, negated)

@@ -1,12 +1,12 @@
 """Measure the evidence for a condition: how often it failed where an operator was applicable but not used.
 
 If a condition held before every transition of an operator, it may be a precondition, or it may just hold
-almost everywhere. The opportunities of the operator tell the two cases apart. An opportunity is a grounding
-that was applicable in some state of a demonstration, and whose add effects did not all hold yet. Suppose
-that the condition holds at a share p of the opportunities. If the condition is irrelevant, the grounding
-that the demonstrator chose satisfies it with probability p, by chance. A small p is thus strong evidence
-that the condition is a precondition. The evidence is -log2 p bits, summed over the demonstrations that use
-the operator.
+almost everywhere. The opportunities of the operator distinguish the two cases. An opportunity is a
+grounding that was applicable in some state of a demonstration, and whose add effects did not all hold yet.
+Suppose that the condition holds at a share p of the opportunities. If the condition is irrelevant, the
+grounding that the demonstrator chose satisfies it with probability p, by chance. A small p is thus strong
+evidence that the condition is a precondition. The evidence is -log2 p bits, summed over the demonstrations
+that use the operator.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ EXAMINED_GROUNDINGS = 10
 DOUBTFUL_BITS = (2.0, 24.0)
 
 T = TypeVar("T")
-# For the parameters, preconditions, negative preconditions and add effects of an operator: its
-# opportunities by demonstration, and those at which a condition did not hold, also by condition.
+# A key consists of an operator's parameters, preconditions, negative preconditions and add effects. A value
+# consists of two dicts. The first contains the operator's opportunities in each demonstration. The second
+# contains, for each demonstration and condition, the opportunities at which the condition did not hold.
 OpportunityCache: TypeAlias = dict[
     tuple[object, ...],
     tuple[
@@ -50,9 +51,10 @@ OpportunityCache: TypeAlias = dict[
 
 
 def evidence_bits(held: int, opportunities: int) -> float:
-    """Return the evidence of one demonstration for a condition that held at `held` of the opportunities.
+    """Return the evidence of one demonstration for a condition, in bits.
 
-    The fewer opportunities satisfied the condition, the greater is the evidence, in bits.
+    The condition held at `held` of the `opportunities`. The smaller this share is, the greater is the
+    evidence.
     """
     return -math.log2((held + 1) / (opportunities + 1))
 
@@ -250,10 +252,10 @@ def _satisfiable(
 
 
 def satisfying_objects(key: AtomKey, transition: EncodedTransition, bound: tuple[int, ...]) -> int:
-    """Return the objects that, in place of the index `len(bound)`, satisfied an atom before a transition.
+    """Return the mask of the objects that satisfied an atom before a transition.
 
-    The objects are returned as a mask. The smaller indices in the atom's key stand for the objects in
-    `bound`.
+    In the atom's key, the index `len(bound)` stands for the object to be found. Smaller indices stand for
+    the objects in `bound`.
     """
     name, indices = key
     table, last = transition.table, len(bound)
@@ -275,7 +277,8 @@ def satisfying_objects(key: AtomKey, transition: EncodedTransition, bound: tuple
 def atoms_before(key: AtomKey, transition: EncodedTransition, bound: Sequence[int]) -> int:
     """Return the mask of the atoms before a transition that match a key.
 
-    An atom matches if it has the key's predicate, and the objects in `bound` at their indices.
+    An atom matches if it has the key's predicate and matching arguments: where the key has an index below
+    `len(bound)`, the argument must be `bound[index]`. The other arguments may be any objects.
     """
     name, indices = key
     mask = transition.before & transition.table.with_predicate(name)

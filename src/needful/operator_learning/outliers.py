@@ -1,9 +1,9 @@
-"""Find outliers: transitions that differ from almost all others of the same action, to be ignored.
+"""Find outliers: transitions that differ from almost all others of the same action. They are ignored.
 
 There are two signs:
 
 - An operator explains almost none of its controller's transitions. It may describe a chance effect.
-- An atom holds before almost all transitions of an operator, but not before this one. The atom may be a
+- An atom holds before almost all transitions of an operator, but not before the outlier. The atom may be a
   precondition that a detector missed in one state.
 """
 
@@ -20,13 +20,13 @@ from needful.operator_learning.objective import Hypothesis
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_objects import purposeless_steps
 
-# An operator that explains at most the share RARE of its controller's transitions may be a mistake; and one
-# that explains at most the share FEW if it makes false predictions in many others.
+# An operator may be a mistake if it explains at most the share `RARE` of its controller's transitions. It
+# may also be a mistake if it explains at most the share `FEW`, and makes false predictions in many others.
 RARE, FEW = 0.02, 0.25
 # With fewer transitions than this, it is not clear whether an exception is due to chance or to a rule.
 ENOUGH = 20
-# Transitions of misleading operators are ignored only if there are at least this many in total. A single
-# one may be the only demonstrated use of a correct operator.
+# Transitions of misleading operators are ignored only if there are at least this many of them in total. A
+# single such transition may be the only demonstrated use of a correct operator.
 MIN_MISLEADING = 2
 # With noisy atoms, at most this share of an operator's transitions may lack one of its preconditions.
 NOISE = 0.08
@@ -37,11 +37,11 @@ MANY = 0.25
 def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool) -> set[TransitionId]:
     """Return the outliers: transitions that are probably mistakes, so that the learner can ignore them.
 
-    Transitions of misleading operators (see `misleading_operator_transitions`) are outliers only if more
-    than twice as many steps have no purpose. So many steps without purpose show that the demonstrations
-    contain detours. Transitions with wrong atoms are searched for only if the demonstrations are `noisy`,
-    or if many steps have no purpose. The purpose of such steps may be to establish a precondition that was
-    not learned because of a wrong atom.
+    Transitions of misleading operators (see `misleading_operator_transitions`) are outliers only if there
+    are more than twice as many steps without purpose as such transitions. This shows that the
+    demonstrations contain detours. Transitions with wrong atoms are searched for only if the demonstrations
+    are `noisy`, or if many steps have no purpose. The real purpose of these steps may be a precondition
+    that was not learned because of a wrong atom.
     """
     found = rare_operator_transitions(hypothesis, problem)
     purposeless = len(purposeless_steps(hypothesis))
@@ -60,8 +60,9 @@ def ignoring_pays(new: Hypothesis, old: Hypothesis, ignored: int, noisy: bool) -
 
     `ignored` is the number of outliers that were left out. The new operators must not leave more
     transitions uncovered. They are better if there are fewer of them, or if the number of steps without a
-    purpose decreases by more than `ignored`. If the demonstrations are `noisy`, equally many operators with
-    more preconditions in total are better too, because wrong atoms can hide preconditions.
+    purpose decreases by more than `ignored`. If the demonstrations are `noisy`, they are also better if
+    there are as many operators as before, but with more preconditions in total, because wrong atoms can
+    hide preconditions.
     """
     if new.coverage.uncovered > old.coverage.uncovered:
         return False

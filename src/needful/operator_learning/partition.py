@@ -21,8 +21,8 @@ from needful.operator_learning.matching import Match, Matcher
 
 # The score of a match if the transition is pinned to the candidate: lower, thus better, than any other.
 PINNED = -1_000_000_000
-# If more than this share of an operator's transitions have no effect and lack an atom, the atom is no
-# precondition; see `_ineffective`.
+# An atom is not a precondition if more than this share of an operator's transitions have no effect and lack
+# the atom; see `_ineffective`.
 TOLERANCE = 0.25
 
 
@@ -47,8 +47,8 @@ class Partition(Abbreviated):
 
     Attributes:
         transitions: the divided transitions; `needed` and `matches` are indexed by their numbers.
-        needed: for each transition, the mask of the atoms that its candidate has to add; None if the
-            chain of its demonstration did not reach it.
+        needed: for each transition, the mask of the atoms that its candidate has to add; None if
+            backchaining did not reach the transition.
         matches: for each transition, the best match of a candidate, or None if no candidate explains it.
         fitted: the candidates with at least one transition, and the operators induced for them.
     """
@@ -219,13 +219,13 @@ def _ineffective(candidate: Candidate, data: Sequence[Datum], unchanged: Sequenc
     """Return the transitions in `unchanged` that lack a precondition of the other transitions in `data`.
 
     After a repeated or failed step, the operator's add effects may hold because they held already before
-    the step. So the step is assigned to the operator, although a precondition often did not hold. The
+    the step. So the step is assigned to the operator, although a precondition may not have held. The
     operator would lose this precondition, because preconditions must hold before all transitions.
 
-    But the demonstrator may also execute an action although its effect holds already by chance. If more
-    than `TOLERANCE` of the transitions lack an atom, the atom is therefore no precondition, and the
-    transitions are not returned. Idle transitions do not count for this limit, because the same action
-    was executed just before or after them: they were certainly repeated or failed.
+    But the demonstrator may also execute an action although its effect holds already by chance. Therefore,
+    if more than the share `TOLERANCE` of the transitions lack an atom, the atom is not a precondition, and
+    these transitions are not returned because of it. Transitions that are `idle` or `redone` were certainly
+    repeated or failed. They are not counted, and are returned even if more transitions lack the atom.
     """
     passive = set(unchanged)
     effective = [datum for datum in data if datum not in passive]

@@ -17,21 +17,17 @@ from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.objects import Type
 from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.induction import Datum
-from needful.operator_learning.opportunities import (
-    ANYTHING,
-    TYPE_PREFIX,
-    atoms_before,
-    satisfying_objects,
-)
+from needful.operator_learning.opportunities import ANYTHING, TYPE_PREFIX, atoms_before, satisfying_objects
 from needful.operator_learning.partition import FittedOperator
 
-# The maximum number of signatures that are kept while they are intersected over an operator's transitions.
+# The maximum number of sets of atoms that `shared_signatures` keeps.
 MAX_CONDITIONS = 8
 
 # The signature of an unnamed object: the lifted atoms about the object that hold before a transition, and
 # its types (see `TYPE_PREFIX`). Also used for other sets of such atoms.
 Signature = frozenset[AtomKey]
-# The atoms about a first unnamed object (None if there is only one), and the atoms about the last one.
+# A condition on one or two unnamed objects. With one object: None, and the atoms about the object. With two
+# objects: the atoms about the first one, and the atoms about the second one.
 SharedCondition: TypeAlias = tuple[Signature | None, Signature]
 
 
@@ -44,7 +40,7 @@ class Condition:
             following ones for the unnamed objects.
         types: the types of the unnamed objects.
         objects: for each transition of the operator, the numbers of the unnamed objects.
-        data: these transitions of the operator.
+        data: the transitions of the operator, in the same order.
     """
 
     atoms: Signature
@@ -54,10 +50,11 @@ class Condition:
 
 
 class Consumption(NamedTuple):
-    """An unnamed object that every transition of an operator consumes: it deletes an atom of the object.
+    """An unnamed object that every transition of an operator consumes.
 
-    Which object it is may differ between the transitions, but the deleted atom has the same predicate and
-    the same other arguments in terms of the operator's parameters.
+    To consume means to make an atom about the object false. The object may differ between the transitions,
+    but the lifted atom is the same: it has the same predicate, and the same parameters as its other
+    arguments.
 
     Attributes:
         atoms: the atoms about the object that held before every transition.
@@ -90,13 +87,13 @@ def consumed_objects(fitted: FittedOperator) -> list[Consumption]:
 
 
 def consumption_classes(fitted: FittedOperator) -> list[Condition]:
-    """Divide the transitions of an operator into classes; all transitions of a class made one atom false.
+    """Divide the transitions of an operator into classes, according to an atom that they made false.
 
-    The atom has at most one unnamed object (an object to which no parameter is bound). The result has one
-    condition per class: the atoms about the unnamed object that held before all transitions of the class,
-    or only the atom itself if it has no unnamed object. There must be at least two classes, each with at
-    least two transitions; otherwise the result is empty. If several divisions are possible, frequent atoms
-    are preferred.
+    All transitions of a class made the same lifted atom false. This atom has at most one unnamed object (an
+    object to which no parameter is bound). The result has one condition per class: the atoms about the
+    unnamed object that held before all transitions of the class, or only the atom itself if it has no
+    unnamed object. There must be at least two classes, each with at least two transitions; otherwise the
+    result is empty. If several divisions are possible, frequent atoms are preferred.
     """
     unnamed = [_changed_once(datum, datum[0].deleted) for datum in fitted.data]
     named = [_deleted_named(datum) for datum in fitted.data]
@@ -153,7 +150,8 @@ def _changed_once(datum: Datum, changed: int) -> dict[AtomKey, int]:
 def shared_conditions(data: Sequence[Datum]) -> Iterator[SharedCondition]:
     """Yield the conditions on unnamed objects that held before all transitions in `data`.
 
-    A condition is about one unnamed object, or about a second one if the first is unique.
+    A condition is about one unnamed object. If its atoms determine this object uniquely in each transition,
+    there are also conditions that relate a second unnamed object to the first one.
     """
     arity = len(data[0][1])
     for one in shared_signatures(data):
@@ -231,7 +229,7 @@ def _same_pattern(first: Sequence[int], second: Sequence[int]) -> bool:
 def _maximal(sets: Iterable[Signature]) -> list[Signature]:
     found: list[Signature] = []
     for one in sorted(set(map(_without_unlinked_types, sets)), key=lambda one: (-len(one), sorted(one))):
-        if not all(map(_is_type, one)) and not any(one <= other for other in found):
+        if one and not any(one <= other for other in found):
             found.append(one)
     return found[:MAX_CONDITIONS]
 
@@ -257,10 +255,9 @@ def _signature_of(number: int, datum: Datum) -> Signature:
 
 
 def _with_types(keys: Sequence[AtomKey], number: int, datum: Datum) -> Signature:
-    """Return the atoms about an unnamed object and, if one of them has a named object, its types.
+    """Return the atoms about an unnamed object, with the object's types if an atom has a named object.
 
-    Types without a parent are left out, because predicates imply them: an argument of a predicate has one
-    declared type.
+    Types without a parent are left out: the declared types of the predicates imply them.
     """
     transition, objects = datum
     arity = len(objects)
@@ -273,16 +270,12 @@ def _with_types(keys: Sequence[AtomKey], number: int, datum: Datum) -> Signature
 
 def _without_unlinked_types(atoms: Signature) -> Signature:
     """Return the atoms; if none of them has a named object, leave out the types."""
-    types = frozenset(filter(_is_type, atoms))
+    types = frozenset(key for key in atoms if key[0][0] == TYPE_PREFIX)
     if not types:
         return atoms
     (unnamed,) = {index for _, indices in types for index in indices}
     linked = any(0 <= index < unnamed for _, indices in atoms for index in indices)
     return atoms if linked else atoms - types
-
-
-def _is_type(key: AtomKey) -> bool:
-    return key[0][0] == TYPE_PREFIX
 
 
 def _atoms_about_unnamed(
@@ -375,9 +368,9 @@ def _typed(
 ) -> Condition | None:
     """Return the condition with a type for each of its unnamed objects.
 
-    An unnamed object is another object in each transition. Its type is the narrowest common supertype of
-    all these objects. Atoms whose predicates do not accept these types are left out. Return None if the
-    objects have no common supertype, or if no atom about one of the unnamed objects remains.
+    An unnamed object may be a different object in each transition. Its type is the narrowest common
+    supertype of all these objects. Atoms whose predicates do not accept these types are left out. Return
+    None if the objects have no common supertype, or if no atom about one of the unnamed objects remains.
     """
     arity = len(fitted.operator.parameters)
     types: list[Type] = []

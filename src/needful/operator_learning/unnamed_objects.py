@@ -41,8 +41,9 @@ from needful.operator_learning.unnamed_conditions import (
     consumption_classes,
 )
 
-# The evidence, in bits, that makes a condition informative (8 bits are odds of 1 to 256), and the minimum
-# evidence for considering a condition. Negative preconditions use the same numbers.
+# A condition with at least `ENOUGH_BITS` of evidence is informative: it would hold by chance with a
+# probability of at most 1/256. `MIN_BITS` is the minimum evidence for considering a condition. Negative
+# preconditions use the same numbers.
 ENOUGH_BITS = 8.0
 MIN_BITS = 2.0
 # The number of demonstrations whose transitions are first searched for shared conditions.
@@ -52,10 +53,10 @@ BITS_PER_OBJECT = 4.0
 
 
 class _Proposal(NamedTuple):
-    """A proposed condition for an operator, with the evidence for it; or several, to divide the operator.
+    """A proposed condition for an operator, with the evidence for it.
 
-    If there are several conditions, the operator is divided into one operator per condition. Each of them
-    gets those of the operator's transitions that satisfy its condition.
+    If there are several conditions, the proposal is to divide the operator into one operator per condition.
+    Each new operator gets the transitions that satisfy its condition.
     """
 
     fitted: FittedOperator
@@ -93,7 +94,7 @@ class _Proposal(NamedTuple):
 
 
 def conditions_on_unnamed_objects(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb:
-    """Give operators parameters for unnamed objects, until no condition on such an object is required.
+    """Give operators parameters for unnamed objects, until no further condition on them is accepted.
 
     After each new parameter, `resume` continues hill climbing, because the new precondition may make
     further effects necessary. A condition is rejected if the result covers fewer transitions.
@@ -266,10 +267,11 @@ def _proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator
 
 
 def _division(fitted: FittedOperator, opportunities: Opportunities) -> Iterator[_Proposal]:
-    """Yield a division of the operator by the atoms that its transitions made false, if it is informative.
+    """Yield a proposal to divide the operator by the atoms that its transitions made false.
 
     For example, `take(food)` takes food out of a cupboard or from a table. The operator is divided in two:
-    one requires that the food is in a cupboard, the other that it is on a table.
+    one requires that the food is in a cupboard, the other that it is on a table. Nothing is yielded if
+    there is no division with at least `ENOUGH_BITS` of evidence.
     """
     conditions = consumption_classes(fitted)
     if conditions:

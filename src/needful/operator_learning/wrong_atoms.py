@@ -1,16 +1,16 @@
 """Repair wrong atoms in demonstrations.
 
 Wrong atoms are atoms that a noisy detector reported or missed in single states. A wrong atom appears as a
-change that its controller hardly ever causes. Each ground atom of a demonstration is modelled by a hidden
-Markov model with two states, true and false. The probability that an action changes the atom is estimated
-from all actions of the same controller, for atoms with the same predicate and the same relation to the
-controller's arguments. A controller may also change an object that is no argument, for example the object
-that the robot holds. So objects that are no arguments are divided by the property that predicts the changes
-best, for example by whether they are held.
+change that the executed controller hardly ever causes. Each ground atom of a demonstration is modelled by a
+hidden Markov model with two states, true and false. The probability that an action changes the atom is
+estimated from all actions of the same controller, for atoms with the same predicate and the same relation
+to the controller's arguments. A controller may also change an object that is not one of its arguments, for
+example the object that the robot holds. So such objects are divided by the property that predicts the
+changes best, for example by whether they are held.
 
 The most likely sequence of values is found by dynamic programming. A value may differ from the recorded one
-at the cost of a detection error. Demonstrations without wrong atoms stay unchanged, because in them an
-action causes the same changes many times.
+at the cost of a detection error. Demonstrations without wrong atoms usually stay unchanged, because the
+same controller causes the same changes many times.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from needful.core.demonstrations import Demonstration
 
 # The cost of a detection error: minus the logarithm of its assumed probability.
 ERROR_COST = -math.log(0.01)
-# Estimating the probabilities of changes alternates with repairing atoms, at most this many times.
+# The maximum number of rounds. A round estimates the probabilities of changes, and then repairs atoms.
 MAX_ROUNDS = 4
-# A change that occurs in at most this share of a controller's uses may be due to wrong atoms. If all
-# changes are more frequent, nothing is repaired.
+# A change may be due to wrong atoms if it occurs at most twice, or in at most this share of a controller's
+# uses. If all changes are more frequent, nothing is repaired.
 RARE_CHANGE = 0.01
-# If fewer values than this number, or than this share of all values, would be repaired, the demonstrations
-# are considered free of noise, because a few correct changes are rare in any demonstrations.
+# The minimum number of repaired values, and their minimum share of all values. If fewer values would be
+# repaired, nothing is repaired: some correct changes are rare in any demonstrations.
 MIN_REPAIRS = 2
 MIN_REPAIRED_SHARE = 0.0004
 
 # The form of an atom and an action: the names of the controller and of the predicate, and for each of the
-# atom's objects its position among the action's arguments (-1 if it is no argument). For example, the atom
-# On(cup, table) and the action Pick(cup) have the form ("Pick", "On", (0, -1)). The probability of a change
-# is estimated once per form, from all atoms and actions that have it.
+# atom's objects its position among the action's arguments (-1 if it is not an argument). For example, the
+# atom On(cup, table) and the action Pick(cup) have the form ("Pick", "On", (0, -1)). The probability of a
+# change is estimated once per form, from all atoms and actions that have it.
 _Form: TypeAlias = tuple[str, str, tuple[int, ...]]
 # A property of an object: the name of a predicate and a position. An object has the property in a state if
 # some atom of this predicate holds in which the object is at this position.
@@ -127,7 +127,10 @@ def _has_rare_change(demonstrations: Sequence[Demonstration], changes: Sequence[
 
 
 def _properties(atoms: Iterable[AbstractState]) -> dict[_Property, int]:
-    """Return the numbers of all properties of objects; `atoms` contains the atoms of each demonstration."""
+    """Number all properties of objects (see `_Property`).
+
+    `atoms` contains the atoms of each demonstration.
+    """
     arities = {atom.predicate.name: len(atom.objects) for every in atoms for atom in every}
     found = ((name, position) for name, arity in sorted(arities.items()) for position in range(arity))
     return {key: number for number, key in enumerate(found)}
@@ -140,12 +143,12 @@ class _Series:
     Attributes:
         demonstration: the demonstration.
         changes: the atoms that changed in each step.
-        atoms: the atoms of predicates that change; the rows of the arrays.
+        atoms: the atoms whose predicates change. Each atom is one row of the arrays.
         recorded: the recorded value of each atom in each state.
         forms: for each atom and action, the number of their form (see `_Form`).
         others: for each atom and action, the index of the other object: the first of the atom's objects
-            that is no argument of the action. Indices refer to the demonstration's objects. If all of the
-            atom's objects are arguments, the index is the number of the demonstration's objects.
+            that is not an argument of the action. Indices refer to the demonstration's objects. If all of
+            the atom's objects are arguments, the index is the number of the demonstration's objects.
     """
 
     demonstration: Demonstration
@@ -206,7 +209,7 @@ class _Series:
         return values
 
     def with_values(self, values: _Values) -> Demonstration:
-        """Return the demonstration with other values of the atoms."""
+        """Return the demonstration with its atoms set to the given values."""
         if np.array_equal(values, self.recorded):
             return self.demonstration
         states = tuple(
@@ -230,8 +233,8 @@ def _forms(
     predicates = {name: number for number, name in enumerate(arities)}
     names = list(dict.fromkeys(action.controller.name for action in actions))
     controllers = {name: number for number, name in enumerate(names)}
-    # The position of each object among the arguments of each action, from 1; 0 if it is not one of them.
-    # The last column stands for no object. Atoms with fewer objects than others are padded with it.
+    # The position of each object among the arguments of each action, from 1; 0 if it is not an argument.
+    # The last column stands for a missing object, with which the shorter atoms are padded.
     places = np.zeros((len(actions), len(objects) + 1), dtype=np.intp)
     for row, action in enumerate(actions):
         for position, obj in enumerate(action.objects, start=1):
@@ -272,14 +275,16 @@ def _divide_forms(
 ) -> list[_Series]:
     """Divide a form in two if a property of the other object predicts whether the atom changes.
 
-    The other object is the first of the atom's objects that is no argument of the action (`others`). For
-    each form, the property with the most information about changes is chosen. The information must exceed
-    the cost of choosing this property and of one more probability (the Bayesian information criterion). If
-    a form is divided, the steps in which the other object has the property get a new form number.
+    The other object is the first of the atom's objects that is not an argument of the action (`others`).
+    For each form, the property with the most information about changes is chosen. The information must
+    exceed the cost of choosing this property and of one more probability (the Bayesian information
+    criterion). If a form is divided, the steps in which the other object has the property get a new form
+    number.
     """
     if not properties:
         return list(series)
-    # The numbers of steps by form and whether the atom changed: all steps, and those with each property.
+    # Both arrays count steps by form, and by whether the atom changed. `steps` counts all steps; `having`
+    # counts, for each property, the steps in which the other object has the property.
     shape = (len(forms), 2)
     steps, having = np.zeros(shape), np.zeros((len(properties), *shape))
     held = [one.properties(properties) for one in series if not deadline.check()]
@@ -305,7 +310,10 @@ def _divide_forms(
 
 
 def _log_likelihood(counts: _Costs) -> _Costs:
-    """Return the log-likelihood of the changes; the last axis counts steps without and with a change."""
+    """Return the log-likelihood of the changes.
+
+    The last axis of `counts` has two items: the number of steps without a change, and with a change.
+    """
     totals = counts.sum(axis=-1, keepdims=True)
     shares = np.divide(counts, totals, out=np.ones_like(counts), where=counts > 0)
     found: _Costs = (counts * np.log(shares)).sum(axis=-1)
@@ -338,16 +346,18 @@ def _viterbi(recorded: _Values, forms: _Numbers, goal: _Values, costs: _StepCost
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _StepCosts:
-    """The costs of steps by form, value before and value after.
+    """The costs of steps, by form and by the values of the atom before and after the step.
 
-    A cost is minus the logarithm of a share of the steps in all demonstrations. The counts are reduced by
-    one half, but are at least one half. So a change that occurred once costs as much as a change that never
-    occurred: a single occurrence may be a detection error.
+    A cost is minus the logarithm of a probability. The probability is estimated by counting the steps of
+    all demonstrations. Each count is reduced by one half, but is at least one half. So a change that
+    occurred once costs as much as a change that never occurred: a single occurrence may be a detection
+    error.
 
     Attributes:
-        first: the costs of first steps: the share among all steps of the form. So a rare value before the
-            first step is expensive, too.
-        later: the costs of later steps: the share among the steps of the form with the same value before.
+        first: the costs of first steps. The probability is the share among all steps of the form, so a rare
+            value before the first step is expensive as well.
+        later: the costs of later steps. The probability is the share among those steps of the form that
+            have the same value before.
     """
 
     first: _Costs

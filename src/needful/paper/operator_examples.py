@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from needful.approaches.learned_model import LearnedModel
+from needful.approaches.learned_model import operators_of
 from needful.core.operators import Operator
 from needful.envs.catalogue import make_environment
 from needful.evaluation.pipeline import run
@@ -92,5 +92,4 @@ def learn_operators_as_published(domain: str, method: str, seed: int) -> tuple[O
     learned = run(
         make_environment(domain), paper_preset(domain, learner=learner, seed=seed, tasks=0)
     ).learned
-    assert isinstance(learned, LearnedModel)
-    return learned.model.operators
+    return operators_of(learned)

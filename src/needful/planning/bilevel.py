@@ -35,8 +35,7 @@ from needful.seeding import rng_for, seed_for
 
 # In the first round of refinement, an abstract plan gets this many times `samples_per_step` tries for each
 # of its steps. Each further round allows twice as many. After MAX_ROUNDS rounds, the task counts as failed.
-FIRST_ROUND = 2
-MAX_ROUNDS = 4
+FIRST_ROUND, MAX_ROUNDS = 2, 4
 
 # A function that takes an abstract plan, the initial abstract state and the goal. It returns the plan's
 # subgoals: the atoms that must hold before the plan, and for each step the atoms that must hold after it.

@@ -152,7 +152,7 @@ class Suspicions:
 
     def costs(self) -> OperatorCosts:
         """Return the costs of ground operators that follow from the suspicions."""
-        # For each add effect of each operator that never worked: how many groundings missed the effect.
+        # Operators that never reached their subgoals: the number of groundings that missed each add effect.
         misses: Counter[tuple[str, str]] = Counter()
         for suspect in self.suspects.values():
             operator, binding = suspect.operator.operator, suspect.operator.binding

@@ -34,8 +34,7 @@ from needful.storage.vocabulary_json import (
 )
 
 PLANS_FILE = "plans.jsonl.gz"
-FORMAT = "needful-plans"
-VERSION = 1
+FORMAT, VERSION = "needful-plans", 1
 REMEDY = "Delete the file to continue without the plans, or repeat the run."
 
 

@@ -377,7 +377,7 @@ class _Session:
         return None
 
     def snapshot(self, history: History) -> Any:
-        """Return the snapshot of a known history, and mark it as used."""
+        """Return the snapshot of a known history, and mark it as the most recently used one."""
         self._kept(history).move_to_end(history)
         return self._kept(history)[history]
 

@@ -73,8 +73,9 @@ def draws_data(
 ) -> dict[str, Any] | None:
     """Return the draws of a failed step as JSON values: bounds, reasons, and a row per draw.
 
-    A row has the number of its reason, then the parameters. If `bounds` is None or has another
-    dimension, the bounds in the result are the smallest and the largest values that were drawn.
+    A row has the number of its reason, then the parameters. If `bounds` is None or does not fit the number
+    of parameters, the bounds in the result are the smallest and the largest values that were drawn. Returns
+    None if there are no draws.
     """
     if not draws:
         return None

@@ -12,7 +12,7 @@ def import_mujoco() -> None:
 
     MuJoCo loads OpenGL when it is imported. If the environment variable MUJOCO_GL names an OpenGL library
     that is missing, the import fails. Physics needs no OpenGL, so this function then repeats the import
-    with MUJOCO_GL=disabled. Only rendering raises an error later, which names the missing library.
+    with MUJOCO_GL=disabled. Later, only rendering fails, with an error that names the missing library.
 
     If MuJoCo is not installed, this function does nothing; the first module that needs MuJoCo raises the
     ImportError.

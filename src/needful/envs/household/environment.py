@@ -1,4 +1,4 @@
-"""The household domains: BEHAVIOR activities in procedural houses, with one vocabulary for all of them."""
+"""The household domains: BEHAVIOR activities in procedural houses; all domains share one vocabulary."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Household(Environment):
     """The base class of the household domains: an activity in procedural houses, simulated by MuJoCo."""
 
     picture_size = (8.0, 6.0)
-    size_sample_count = 5  # not more, because sampling a task takes 0.1 s
+    size_sample_count = 5  # a small number, because sampling a task takes 0.1 s
 
     def __init__(self) -> None:
         self._worlds = WorldCache()
@@ -174,13 +174,16 @@ class Household(Environment):
         return make_oracle(self.vocabulary, self._worlds)
 
     def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
-        """Draw the house from above; objects of the goal have a bright outline."""
+        """Draw the house from above; objects of the goal have a red outline."""
         from needful.envs.household.view.picture import draw_top_view
 
         draw_top_view(self._worlds.of(state).model.scene, state, axes, goal)
 
     def film(self, result: PlanningResult, goal: AbstractState) -> Film:
-        """Return a film of a planning result, seen obliquely from above; rendering needs OpenGL."""
+        """Return a film of a planning result, in which the camera looks obliquely from above.
+
+        Rendering needs OpenGL.
+        """
         from needful.envs.household.view.film import film_house
 
         world = self._worlds.of(result.states[0])
@@ -193,7 +196,7 @@ class Household(Environment):
         return film_house_3d(self._worlds.of(plan.states[0]), plan, max_keyframes)
 
     def _atom(self, literal: Literal, state: State) -> GroundAtom:
-        """Return the ground atom for a BDDL literal; raise `InvalidInputError` if there is none."""
+        """Return the ground atom for a BDDL literal; raise `InvalidInputError` if no predicate fits."""
         name = LITERAL_PREDICATES.get((literal.predicate, literal.positive))
         if name is None:
             raise InvalidInputError(

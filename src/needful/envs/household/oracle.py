@@ -1,8 +1,8 @@
 """The hand-written planning model of the household domains: operators and samplers.
 
-There is one operator per controller. Only PlaceInside has two operators: one for containers that are open,
-and one for containers without a lid or door. Samplers propose plausible parameters; the initiation tests of
-the controllers reject infeasible ones.
+There is one operator per controller. Only PlaceInside has two operators: one for containers with an open
+lid or door, and one for containers without a lid or door. Samplers propose plausible parameters; the
+initiation tests of the controllers reject infeasible ones.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from needful.envs.household.scene.scene import (
 )
 from needful.envs.household.simulation.world import WorldCache
 
-# The range of distances at which the robot stands from an object that it wants to reach: between the
-# robot's centre and the object's bounding box, in metres.
+# When the robot wants to reach an object, the distance from the robot's centre to the object's bounding box
+# is in this range, in metres.
 MIN_DISTANCE, MAX_DISTANCE = RADIUS + 0.02, 0.7
 
 # The maximum number of standing positions that `StandingPlaceSampler` tries, and the number of positions
@@ -45,14 +45,15 @@ SAMPLE_COUNT = 100
 
 ZERO_SIZE: Vector = (0.0, 0.0, 0.0)
 
-# The height above a surface at which the held object is released, and the minimum gap between the held
-# object and other objects there.
+# The height above a surface at which the held object is released, and the minimum gap between the released
+# object and all other objects.
 RELEASE_HEIGHT, MIN_GAP = 0.02, 0.01
 
 # Objects are dropped into a container from a height in this range above the container's bottom.
 DROP_HEIGHTS = (0.2, 0.5)
 
-# These variables have the type THING and not OBJ, which includes floors: no controller acts on a floor.
+# These variables have the type THING, and not the more general type OBJ, which includes floors. No
+# controller acts on a floor.
 OBJ_VARIABLE, HELD_VARIABLE = Variable("?obj", THING), Variable("?held", THING)
 
 
@@ -191,7 +192,7 @@ class HandleOffsetSampler:
     """Samples a point near a handle, from which the hand moves straight to the handle."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return a random point relative to the handle; the hand moves from it straight to the handle."""
+        """Return a random point near the handle, relative to the handle."""
         return tuple(rng.uniform(-0.1, 0.1, size=3).tolist())
 
 
@@ -216,8 +217,9 @@ class SurfaceSampler:
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
         """Return the point where the held object is released, relative to the operator's second object.
 
-        `SAMPLE_COUNT` points just above the surfaces are drawn. The result is the first one that is free
-        and in the hand's range. If there is none, the result is the first point of all.
+        `SAMPLE_COUNT` points just above the surfaces are drawn. The result is the first point that is in
+        the hand's range and at which the held object keeps `MIN_GAP` from all other objects. If no point
+        meets these conditions, the result is the first point that was drawn.
         """
         held, target = objects
         world = self.worlds.of(state)

@@ -1,4 +1,4 @@
-"""Parts of the environments in which the robot grasps things: predicates, checks, samplers, operators."""
+"""Predicates, checks, samplers and operators for environments in which the robot grasps objects."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _hand_empty(state: State, objects: Sequence[Object]) -> bool:
 
 
 def is_held(state: State, objects: Sequence[Object]) -> bool:
-    """Return whether the robot, the first object, holds the second one."""
+    """Return whether the robot (the first object) holds the second object."""
     return objects[1] in _held(state)
 
 
@@ -48,7 +48,7 @@ def box_of(state: State, obj: Object) -> Box:
 
 
 def rectangle_of(scene: Scene, obj: Object) -> Box:
-    """Return the rectangle of an object, the first one if it has several."""
+    """Return the rectangle of an object; if it consists of several rectangles, return the first one."""
     shape = next(body.shape for body in scene.bodies if body.obj == obj)
     assert isinstance(shape, Box)
     return shape
@@ -67,17 +67,19 @@ def require_held(scene: Scene, block: Object) -> None:
 
 
 def require_free(scene: Scene, pose: Pose) -> None:
-    """Raise `EnvironmentFailure` if the robot or a held object would touch something at a pose."""
+    """Raise `EnvironmentFailure` if the robot or a held object would collide after a move to `pose`."""
     require_none(scene.collisions(pose, CLEARANCE))
 
 
 def require_free_motion(scene: Scene, block: Object, waypoints: Waypoints, limits: StepLimits) -> None:
-    """Raise `EnvironmentFailure` unless the motion is free and suction holds no object except `block`.
+    """Raise `EnvironmentFailure` if the motion collides, or if suction holds an object other than `block`.
 
-    The `offending` objects of the failure are all objects in the way. If a wall or a table is also in the
-    way, there are none, because removing the objects would not help.
+    The `offending` objects of the failure are all objects that the motion hits or that suction holds by
+    accident. If the motion also hits a wall or a table, the failure has no `offending` objects, because
+    the wall or table would still be in the way after their removal.
     """
-    # Test the last pose first: most motions that fail end in a wall, and a motion has many poses.
+    # Test the last pose first, because this is fast: most motions that fail end in a wall, and a test of
+    # the whole motion has to check many poses.
     last = tuple(scene.collisions(waypoints[-1].pose, CLEARANCE))
     if not all(body.movable for body in last):
         require_none(last)
@@ -94,9 +96,9 @@ def require_free_motion(scene: Scene, block: Object, waypoints: Waypoints, limit
 
 
 def require_none(hit: Iterable[Body]) -> None:
-    """Raise `EnvironmentFailure` if there are bodies in the way.
+    """Raise `EnvironmentFailure` if `hit`, the bodies in the way, is not empty.
 
-    If all of them are movable, they are the `offending` objects of the failure.
+    If all these bodies are movable, their objects are the `offending` objects of the failure.
     """
     bodies = tuple(hit)
     if not bodies:
@@ -108,7 +110,10 @@ def require_none(hit: Iterable[Body]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class UniformSampler:
-    """Draws parameters uniformly from bounds; if they are those of a controller, it rejects most draws."""
+    """Draws parameters uniformly from bounds.
+
+    With the bounds of a controller, the controller's initiation test rejects most of the draws.
+    """
 
     low: Parameters
     high: Parameters
@@ -129,7 +134,11 @@ def pick_operator(
     leaves: Iterable[LiftedAtom] = (),
     holding: Predicate = HOLDING,
 ) -> Operator:
-    """Return the oracle operator of a controller that grasps a thing; atoms in `leaves` become false."""
+    """Return the oracle operator of a controller that grasps an object.
+
+    `thing` is the variable of this object. The atoms in `leaves` are delete effects: they are false after
+    the object left its place.
+    """
     empty, parameters = HAND_EMPTY.lifted(ROBOT_VARIABLE), [ROBOT_VARIABLE, thing]
     left = tuple(leaves)
     for atom in left:
@@ -145,7 +154,11 @@ def pick_operator(
 
 
 def release_operator(controller: Controller, thing: Variable, *target: LiftedAtom) -> Operator:
-    """Return the oracle operator of a controller that puts a thing down, at a target if one is given."""
+    """Return the oracle operator of a controller that puts an object down.
+
+    `thing` is the variable of this object. If a `target` atom is given, it is an add effect, and its
+    variables are arguments of the operator and of the controller.
+    """
     holding = HOLDING.lifted(ROBOT_VARIABLE, thing)
     parameters = (ROBOT_VARIABLE, *(target[0].variables if target else (thing,)))
     return oracle_operator(
@@ -195,4 +208,7 @@ class BlocksEnvironment(KinderEnvironment):
 
     @abstractmethod
     def oracle_operators(self, at_target: LiftedAtom) -> tuple[Operator, ...]:
-        """Return the operators of the oracle; `at_target` is the atom of `TARGET_BLOCK_VARIABLE`."""
+        """Return the operators of the oracle.
+
+        `at_target` is the goal predicate, applied to `TARGET_BLOCK_VARIABLE` and a variable for the target.
+        """

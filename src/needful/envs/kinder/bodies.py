@@ -1,4 +1,4 @@
-"""Shapes of the objects of KinDER's kinematic 2D environments, and which of them collide.
+"""The shapes of objects in KinDER's kinematic 2D environments, and tests for collisions between them.
 
 This geometry finds the same collisions as KinDER, but is much faster. Skills use it to find collision-free
 motions, and `simulate` uses it to predict states. Finished plans are replayed in KinDER itself.
@@ -17,8 +17,8 @@ from needful.core.state import State
 # The layers of bodies, numbered as in KinDER's `ZOrder`. Two bodies can collide if they are on the same
 # layer, or if one of them is on ALL. A body on NONE never collides.
 FLOOR, SURFACE, ALL, NONE = 1, 2, 100, 101
-# The clearance of motions between blocks. It only makes up for KinDER's rounding to 32 bits. Some blocks
-# stand less than 5e-4 apart, and must still be movable.
+# The clearance of motions between blocks. It must exceed the errors of KinDER's rounding to 32 bits. It
+# must also be small, because some blocks stand less than 5e-4 apart and must still be movable.
 CLEARANCE = 1e-4
 
 
@@ -68,7 +68,7 @@ class Box:
             yield self.x + self.cos * a - self.sin * b, self.y + self.sin * a + self.cos * b
 
     def contains(self, other: Box) -> bool:
-        """Return whether another rectangle lies in this one."""
+        """Return whether another rectangle lies completely in this one; edges may touch."""
         offsets = ((x - self.x, y - self.y) for x, y in other.corners())
         return all(
             abs(dx * self.cos + dy * self.sin) <= self.half_width
@@ -81,9 +81,10 @@ Shape: TypeAlias = Disc | Box
 
 
 def overlap(first: Shape, second: Shape, margin: float = 0.0) -> bool:
-    """Return whether two shapes overlap, or come closer to each other than `margin`.
+    """Return whether two shapes overlap, or are closer to each other than `margin`.
 
-    Near the corners of two rectangles, the margin is up to 1.5 times as large.
+    The test is conservative for two rectangles: if they are nearest to each other at two corners, a
+    distance of up to 1.5 times `margin` may count as an overlap.
     """
     if isinstance(first, Disc):
         if isinstance(second, Disc):
@@ -104,7 +105,7 @@ def _box_meets_disc(box: Box, disc: Disc, margin: float) -> bool:
 
 
 def _separates(first: Box, second: Box, margin: float) -> bool:
-    """Return whether a line parallel to a side of the first box separates the boxes."""
+    """Return whether a line parallel to a side of `first` separates the boxes by at least `margin`."""
     dx, dy = second.x - first.x, second.y - first.y
     parallel = abs(first.cos * second.cos + first.sin * second.sin)
     across = abs(first.cos * second.sin - first.sin * second.cos)
@@ -128,7 +129,7 @@ class Pose:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """An object, or a part of it, with its layer; `obj` is None for walls and tables."""
+    """The shape and the layer of an object or of one of its parts; `obj` is None for walls and tables."""
 
     name: str
     shape: Shape
@@ -139,7 +140,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Robot:
-    """The dimensions of the robot: a disc with an extendable arm and a suction gripper at its end."""
+    """The dimensions of the robot: a round base, an extendable arm, and a suction gripper at its end."""
 
     base_radius: float
     arm_length: float
@@ -170,19 +171,19 @@ class Robot:
 
     @property
     def retracted_radius(self) -> float:
-        """The radius of the smallest disc about the base's centre that covers the retracted robot."""
+        """The radius of the smallest disc around the base's centre that covers the retracted robot."""
         return math.hypot(self.base_radius + self.gripper_width / 2, self.gripper_height / 2)
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The shapes of a state: the robot, and all other objects, walls and tables included.
+    """The geometry of a state: the robot, and the shapes of all other objects, walls and tables.
 
     Attributes:
         robot: the dimensions of the robot.
-        pose: its configuration.
+        pose: the robot's configuration.
         vacuum: whether suction is on.
-        bodies: all other bodies.
+        bodies: the bodies of all objects except the robot, and those of walls and tables.
     """
 
     robot: Robot
@@ -204,7 +205,7 @@ class Scene:
         return replace(self, bodies=tuple(body for body in self.bodies if body.obj not in gone))
 
     def at(self, pose: Pose, vacuum: bool) -> Scene:
-        """Return the scene after the robot moved to a pose with the bodies it holds and set its vacuum."""
+        """Return the scene after the robot moved to `pose` with all held bodies, and then set `vacuum`."""
         carried = {id(body) for body in self.held()}
         bodies = tuple(
             replace(body, shape=carry(body.shape, self.pose, pose)) if id(body) in carried else body
@@ -213,7 +214,7 @@ class Scene:
         return Scene(self.robot, pose, vacuum, bodies)
 
     def collisions(self, pose: Pose, margin: float = 0.0) -> Iterator[Body]:
-        """Yield the bodies that the robot, with the bodies that it holds, overlaps at a pose."""
+        """Yield the bodies that the robot or a held body would overlap if the robot were at `pose`."""
         held = self.held()
         moving = [
             *self.robot.parts(pose),
@@ -235,7 +236,7 @@ def may_collide(first: int, second: int) -> bool:
 
 
 def carry(shape: Shape, before: Pose, after: Pose) -> Shape:
-    """Return a held shape after the robot moved from one pose to another."""
+    """Return the shape of a held body after the robot moved from the pose `before` to the pose `after`."""
     turn = after.theta - before.theta
     cos, sin = math.cos(turn), math.sin(turn)
     old_x = before.x + math.cos(before.theta) * before.arm
@@ -250,7 +251,7 @@ def carry(shape: Shape, before: Pose, after: Pose) -> Shape:
 
 
 def make_scene(state: State, constants: tuple[Body, ...]) -> Scene:
-    """Return the shapes of a state; `constants` are the walls and tables, which states do not contain."""
+    """Return the scene of a state; `constants` are the walls and tables, which states do not contain."""
     bodies: list[Body] = []
     robot = None
     for obj in state:
@@ -276,8 +277,8 @@ def object_bodies(name: str, values: dict[str, float], obj: Object | None = None
     if "radius" in values:
         yield Body(name, Disc(x, y, values["radius"]), layer, obj, movable)
     elif "width1" in values:
-        # A shelf has two rectangles. The second one is the inside. Of the first one, only the parts to the
-        # left and to the right of the inside become bodies.
+        # In KinDER, a shelf has two rectangles: the whole shelf and its inside. Here, it has three bodies:
+        # the inside, and the parts of the whole shelf to the left and to the right of the inside.
         left = math.cos(theta) * (values["x1"] - x) + math.sin(theta) * (values["y1"] - y)
         inside, height = values["width1"], values["height"]
         start = left + inside
@@ -288,7 +289,8 @@ def object_bodies(name: str, values: dict[str, float], obj: Object | None = None
         part = (values["x1"], values["y1"], inside, values["height1"], values["theta1"])
         yield Body(name, Box.from_corner(*part), int(values["z_order1"]), obj, movable)
     elif "length_side1" in values:
-        # (x, y) is the outer corner of an L, from which its sides lead to the left and down if theta is 0.
+        # An L-shaped object: (x, y) is its outer corner. If theta is 0, one arm of the L extends from this
+        # corner to the left, and the other one downwards.
         width, backwards = values["width"], theta + math.pi
         sides = (values["length_side1"], width), (width, values["length_side2"])
         for size in sides:

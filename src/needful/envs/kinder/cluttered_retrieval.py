@@ -47,12 +47,12 @@ INSIDE = Predicate("Inside", (TARGET_BLOCK, REGION), _inside)
 
 
 def _put_down(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
-    """Put a block down, so far from other objects that the robot can pass between them.
+    """Put a block down, at a place where the robot can pass between this block and all other objects.
 
-    No object is reported to be in the way, because the block may lie anywhere: another place is easier to
-    find than one that must be cleared first.
+    If the place is not free, the failure has no `offending` objects. The block may lie anywhere, so the
+    planner should try another place instead of clearing this one.
 
-    Parameters: x and y of the block's centre, and the direction of the robot.
+    Parameters: x and y of the block's centre, and the direction of the robot's arm.
     """
     _, block = objects
     scene = room.scene(state)
@@ -74,7 +74,8 @@ def _put_down(room: Room, state: State, objects: Sequence[Object], parameters: P
 def _deliver(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
     """Carry a block to the middle of the region.
 
-    Parameters: the direction of the robot, and how far it extends its arm, from 0 (not) to 1 (fully).
+    Parameters: the direction of the robot's arm, and how far the robot then extends the arm, from 0 (not at
+    all) to 1 (fully).
     """
     _, block, region = objects
     theta, reach = parameters
@@ -108,7 +109,7 @@ class ClutteredRetrieval2D(BlocksEnvironment):
     )
 
     def oracle_operators(self, at_target: LiftedAtom) -> tuple[Operator, ...]:
-        """Return the operators of the oracle; after a delivery, the robot still holds the block."""
+        """Return the operators of the oracle; after `Deliver`, the robot still holds the block."""
         pick_up, put_down, deliver = self.vocabulary.controllers
         objects = (ROBOT_VARIABLE, *at_target.variables)
         needs = [HOLDING.lifted(ROBOT_VARIABLE, TARGET_BLOCK_VARIABLE)]

@@ -1,9 +1,9 @@
 """ClutteredStorage2D: put all blocks into a shelf, in which some of them lie already.
 
-The robot pushes a block into the shelf until the block touches something. So the blocks that it stores lie
-one behind the other without gaps. The robot stores no block in front of another one that has free space
-behind it. Therefore, blocks that lie in the front of the shelf at the start must first be picked up and
-pushed to the back.
+The robot pushes each block into the shelf until the block touches something, so stored blocks lie one
+behind the other without gaps. The skill fails if the block touches another block that still has free space
+behind it. Therefore, the robot must first pick up blocks that lie in the front of the shelf at the start,
+and push them to the back.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from needful.envs.kinder.motion import Waypoint, Waypoints
 from needful.errors import EnvironmentFailure
 
 UP = math.pi / 2
-# The distance between a block and the shelf when the arm begins to push the block in.
+# The distance between a block and the shelf before the robot pushes the block in.
 GAP = 0.02
 
 SHELF = Type(
@@ -71,7 +71,7 @@ STORED = Predicate("Stored", (TARGET_BLOCK, SHELF), _stored)
 
 
 def _store(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
-    """Push a block into the shelf; the parameter is its place, from -1 (left end) to 1 (right end)."""
+    """Push a block into the shelf; the parameter is its position from -1 (left end) to 1 (right end)."""
     _, block, shelf = objects
     scene = room.scene(state)
     require_held(scene, block)
@@ -83,7 +83,8 @@ def _store(room: Room, state: State, objects: Sequence[Object], parameters: Para
     y = inside.y - inside.half_height - half_height - GAP
     before = carrying_pose(scene, block, x, y, UP)
     require_free(scene, before)
-    # With a short arm and the base close to the shelf, the arm can push the block to the back.
+    # Before the push, the base moves closer to the shelf while the arm retracts. So the arm is long enough
+    # to push the block to the back.
     short = scene.robot.base_radius
     close = Pose(before.x, before.y + before.arm - short, UP, short)
     require_free(scene, close)
@@ -95,10 +96,10 @@ def _store(room: Room, state: State, objects: Sequence[Object], parameters: Para
 
 
 def _push(scene: Scene, block: Object, inside: Box) -> Pose:
-    """Extend the arm until the held block touches something, and return the pose just before that.
+    """Extend the arm until the held block touches something; return the last pose before this contact.
 
-    Raises `EnvironmentFailure` if the block is then not inside the shelf, or if a block that it touches has
-    free space behind it: that block must be pushed back first.
+    Raises `EnvironmentFailure` if the held block is not inside the shelf at this pose, or if it touches
+    another block that has free space behind it. This other block must be pushed to the back first.
     """
     pose, step = scene.pose, scene.robot.gripper_width / 4
     hit: tuple[Body, ...] = ()
@@ -115,7 +116,7 @@ def _push(scene: Scene, block: Object, inside: Box) -> Pose:
 
 
 def _has_space_behind(body: Body, others: Sequence[Body], distance: float) -> bool:
-    """Return whether a body in the shelf could be pushed back by a distance."""
+    """Return whether a body in the shelf could move towards the back by `distance` without a collision."""
     moved = replace(body.shape, y=body.shape.y + distance)
     return not any(
         other is not body and may_collide(other.layer, body.layer) and overlap(moved, other.shape)
@@ -134,7 +135,7 @@ class ClutteredStorage2D(BlocksEnvironment):
     training_sizes = (1, 3)
     at_target = STORED
     skills = (
-        # The sides 0 and 2 are the long ones.
+        # Blocks are grasped only at their long sides, 0 and 2.
         pick_skill(TARGET_BLOCK, sides=(0, 2)),
         Skill("Store", (ROBOT, TARGET_BLOCK, SHELF), _store, (-1.0,), (1.0,)),
     )

@@ -1,4 +1,4 @@
-"""Skills of a robot that drives between blocks: grasp a block at its perimeter, and carry it to a place."""
+"""Skills of a robot that drives between blocks: grasp a block at any side, and carry it to a place."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from needful.errors import EnvironmentFailure
 
 
 def pick(room: Room, state: State, block: Object, side: int, place: float, reach: float) -> Waypoints:
-    """Grasp a block at a side and pull it towards the base.
+    """Return the motion that grasps a block at a side, and then pulls the block towards the base.
 
     Args:
-        room: the walls and limits.
-        state: the state.
-        block: the block.
-        side: 0 and 2 are the sides along its width, 1 and 3 the others.
-        place: where on this side, from 0 to 1.
-        reach: the length of the arm in the grasp, from 0 (retracted) to 1.
+        room: the walls, tables and limits.
+        state: the state before the motion.
+        block: the block to grasp.
+        side: the side of the block. The sides 0 and 2 run along its width, 1 and 3 along its height.
+        place: the position of the gripper along this side, from 0 (one end) to 1 (the other end).
+        reach: the length of the arm when the gripper is at the block, from 0 (retracted) to 1 (extended).
     """
     scene = room.scene(state)
     require_empty_hand(scene)
@@ -54,8 +54,9 @@ def pick(room: Room, state: State, block: Object, side: int, place: float, reach
 def pick_skill(kind: Type, sides: tuple[int, ...]) -> Skill:
     """Return the skill `Pick`, which grasps a block of a type at one of the given sides.
 
-    Its parameters are the point, from 0 to the number of sides (one unit per side), and the length of the
-    arm, from 0 (retracted) to 1.
+    The first parameter is the point to grasp. Its integer part selects one of `sides`, and its fractional
+    part is the position along this side. The second parameter is the length of the arm, from 0 (retracted)
+    to 1 (extended).
     """
     return Skill("Pick", (ROBOT, kind), partial(_pick_at, sides), (0.0, 0.0), (float(len(sides)), 1.0))
 
@@ -69,8 +70,12 @@ def _pick_at(
 
 
 def _grasp(box: Box, side: int, place: float, arm: float, distance: float) -> Pose:
-    """Return the pose at a distance from a point on a side of a rectangle; the arm points to this point."""
-    turn = (1 - side) * math.pi / 2  # from this side to the centre, relative to the rectangle
+    """Return the pose from which the robot grasps a rectangle at a point on one of its sides.
+
+    The base is at `distance` from this point, and the arm points to it, perpendicular to the side. `place`
+    is the position of the point along the side, from 0 to 1.
+    """
+    turn = (1 - side) * math.pi / 2  # direction from this side to the centre, in the rectangle's frame
     length, depth = (
         (box.half_width, box.half_height) if side % 2 == 0 else (box.half_height, box.half_width)
     )
@@ -83,7 +88,7 @@ def _grasp(box: Box, side: int, place: float, arm: float, distance: float) -> Po
 
 
 def _shortest_arm(scene: Scene) -> float:
-    """Return the shortest arm to which the robot can pull the held objects without a collision."""
+    """Return the shortest arm length to which the robot can pull the held objects without a collision."""
     arm, least = scene.pose.arm, scene.robot.base_radius
     while arm > least:
         shorter = max(arm - scene.robot.gripper_width, least)
@@ -94,22 +99,22 @@ def _shortest_arm(scene: Scene) -> float:
 
 
 def carrying_pose(scene: Scene, block: Object, x: float, y: float, theta: float) -> Pose:
-    """Return the pose of the robot at which the centre of a held block is at (x, y)."""
+    """Return the pose of the robot, with direction `theta`, at which a held block is centred on (x, y)."""
     there = carry(rectangle_of(scene, block), scene.pose, replace(scene.pose, x=0.0, y=0.0, theta=theta))
     return Pose(x - there.x, y - there.y, theta, scene.pose.arm)
 
 
 def carried_box(scene: Scene, block: Object, pose: Pose) -> Box:
-    """Return the rectangle of a held block when the robot is at a pose."""
+    """Return the rectangle that a held block covers when the robot is at `pose`."""
     box = carry(rectangle_of(scene, block), scene.pose, pose)
     assert isinstance(box, Box)
     return box
 
 
 def find_way(room: Room, scene: Scene, goal: Pose) -> Waypoints | None:
-    """Return a motion to `goal`, a pose without collisions; None if there is no path.
+    """Return a motion to `goal`, or None if there is no path; `goal` itself must be free of collisions.
 
-    If the hand is empty, the arm is first retracted to its length in `goal`.
+    If suction is off and the arm is longer than in `goal`, the robot first retracts it to this length.
     """
     start = _retracted(scene, goal)
     path = _lattice(room, start).path(goal)
@@ -133,13 +138,17 @@ def drive(room: Room, scene: Scene, goal: Pose, kept: Object | None = None) -> W
 
 
 def _retracted(scene: Scene, goal: Pose) -> Scene:
-    """Return the scene in which an empty hand is not further away from the base than at `goal`."""
+    """Return the scene after the robot retracted its arm to the arm length of `goal`.
+
+    The scene does not change if suction is on or if the arm is not longer than in `goal`.
+    """
     if scene.vacuum or scene.pose.arm <= goal.arm:
         return scene
     return replace(scene, pose=replace(scene.pose, arm=goal.arm))
 
 
-# Cached, because skills are planned repeatedly in a state: with other parameters, or to check a plan.
+# Cached, because skills are planned several times in the same state: with other parameters, or when a plan
+# is checked.
 @lru_cache(maxsize=32)
 def _lattice(room: Room, scene: Scene) -> PoseLattice:
     return PoseLattice(scene, room.limits, room.bounds)

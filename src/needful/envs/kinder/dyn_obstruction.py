@@ -1,6 +1,7 @@
-"""DynObstruction2D: put a block onto a surface among other blocks, with physics (pymunk) and two fingers.
+"""DynObstruction2D: put a block onto a surface that other blocks occupy, with physics (pymunk).
 
-Blocks that are too wide for the fingers are pushed along the table, together with blocks in front of them.
+The robot has a gripper with two fingers. If the target block is too wide for the fingers, the robot pushes
+it along the table, together with the blocks in front of it.
 """
 
 from __future__ import annotations
@@ -33,13 +34,9 @@ CONFIG = DynObstruction2DEnvConfig()
 _MOTION = tuple(
     f"{name}_{part}" for part in ("base", "arm", "gripper_l", "gripper_r") for name in ("vx", "vy", "omega")
 )
-ROBOT = Type(
-    "kin_robot",
-    (
-        *("x", "y", "theta", *_MOTION, "static", "base_radius", "arm_joint", "arm_length"),
-        *("gripper_base_width", "gripper_base_height", "finger_gap", "finger_height", "finger_width"),
-    ),
-)
+_BODY = ("x", "y", "theta", *_MOTION, "static", "base_radius", "arm_joint", "arm_length")
+_GRIPPER = ("gripper_base_width", "gripper_base_height", "finger_gap", "finger_height", "finger_width")
+ROBOT = Type("kin_robot", (*_BODY, *_GRIPPER))
 _FEATURES = ("x", "y", "theta", "vx", "vy", "omega", "static", "held", "color_r", "color_g", "color_b")
 SURFACE = Type("target_surface", (*_FEATURES, "z_order", "width", "height"))
 BLOCK = Type("dyn_rectangle", (*SURFACE.features, "mass"))
@@ -48,21 +45,24 @@ TARGET = Type("target_block", BLOCK.features, BLOCK)
 TABLE = CONFIG.table_height
 BASE, ARM = CONFIG.robot_base_radius, CONFIG.robot_arm_length_max
 FINGER = CONFIG.gripper_finger_width
-# With open fingers, half the distance between their outer sides, and between their inner sides.
+# Half the distance between the outer sides of the open fingers, and between their inner sides.
 OUTER = (CONFIG.gripper_base_height + CONFIG.gripper_finger_height) / 2
 INNER = (CONFIG.gripper_base_height - CONFIG.gripper_finger_height) / 2
 DOWN = -math.pi / 2
 MARGIN = 0.015
-# At this height, the robot passes above all blocks with a block in its hand. It turns only at this distance
-# from the walls.
+# At the height ALTITUDE, the robot with a held block passes above all other blocks. The robot turns its arm
+# only where its base is at least TURNING away from the left and right walls.
 ALTITUDE, TURNING = 1.45, 0.5
-# A waypoint counts as reached at this distance. The controller of KinDER is not exact.
+# A waypoint counts as reached if no coordinate of the robot differs by more than this, because KinDER's
+# controller is not exact.
 REACHED = 0.004
-# If the robot needs more actions to get to a waypoint, something stops it.
+# If the robot has not reached a waypoint after this number of actions, an obstacle stops it, and the skill
+# fails.
 MAX_STEPS = 80
-# The largest low-level action: x, y, direction, arm and fingers.
+# The largest changes in one low-level action: x, y, direction, arm length and gap between the fingers.
 LIMITS = np.array([CONFIG.max_dx, CONFIG.max_dy, CONFIG.max_dtheta, CONFIG.max_darm, CONFIG.max_dgripper])
-# `terminated` holds if the bottom of the block is less than this above the surface.
+# As in KinDER's goal test, a block is on a surface if its two lower corners, moved down by this distance,
+# lie in the rectangle of the surface.
 TOLERANCE = 0.025
 
 
@@ -86,7 +86,7 @@ def _hand_is_empty(state: State, objects: Sequence[Object]) -> bool:
 
 
 def _is_on(state: State, objects: Sequence[Object]) -> bool:
-    """Return whether both lower corners of a block are above the surface, as tested by KinDER."""
+    """Return whether a block is on a surface; this is the goal test of KinDER (see `TOLERANCE`)."""
     block, surface = (_box(state, obj) for obj in objects)
     corners = sorted(block.corners(), key=lambda corner: corner[1])[:2]
     return all(
@@ -110,7 +110,11 @@ ON = Predicate("On", (BLOCK, SURFACE), _is_on)
 
 
 def _approach(room: Room, state: State, x: float, closed: bool) -> Waypoints:
-    """Rise, turn the arm downwards at a safe distance from the walls, and go above x."""
+    """Return the motion to a pose at `x`, higher than all blocks, with the arm pointing down.
+
+    The robot first rises. If the arm does not point down, the robot turns it at a safe distance from the
+    walls. `closed` is whether the fingers are closed during the motion.
+    """
     low, _, high, _ = room.bounds
     if not low + BASE < x < high - BASE:
         raise EnvironmentFailure("a wall is in the way")
@@ -125,7 +129,7 @@ def _approach(room: Room, state: State, x: float, closed: bool) -> Waypoints:
 
 
 def _pick(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
-    """Grasp a block from above."""
+    """Return the motion that grasps a block from above and lifts it."""
     _, block = objects
     if not _hand_is_empty(state, ()):
         raise EnvironmentFailure("the hand is not empty")
@@ -141,7 +145,7 @@ def _pick(room: Room, state: State, objects: Sequence[Object], parameters: Param
 
 
 def _release(room: Room, state: State, block: Object, x: float) -> Waypoints:
-    """Put the held block down, with its centre at x."""
+    """Return the motion that puts the held block down with its centre at `x`."""
     robot = state.of_type(ROBOT)[0]
     if not _is_held(state, (block,)):
         raise EnvironmentFailure(f"the robot does not hold {block.name}")
@@ -156,7 +160,7 @@ def _release(room: Room, state: State, block: Object, x: float) -> Waypoints:
 
 
 def _place(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
-    """Put a block onto the table; the parameter is its x. It is not put onto the target surface."""
+    """Put a block on the table, but not onto the target surface; the parameter is the x of its centre."""
     (surface,) = state.of_type(SURFACE)
     low, high = _span(state, surface)
     half = state.get(objects[1], "width") / 2
@@ -174,7 +178,8 @@ def _place_on(room: Room, state: State, objects: Sequence[Object], parameters: P
 def _push_on(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
     """Push a block along the table onto the middle of a surface, with the side of a finger.
 
-    Blocks close behind it are pushed as well; the fingers need space behind them.
+    The fingers need space behind the block. If another block is too close behind it, the robot puts the
+    fingers behind this other block and pushes both. More blocks are added in the same way.
     """
     _, block, surface = objects
     if not _hand_is_empty(state, ()):
@@ -182,7 +187,8 @@ def _push_on(room: Room, state: State, objects: Sequence[Object], parameters: Pa
     low, high = _span(state, block)
     goal = state.get(surface, "x")
     sign = 1 if goal > (low + high) / 2 else -1
-    # Along the direction of the push, `behind` is the back of the pushed blocks.
+    # Coordinates along the direction of the push: `behind` is the back of the last pushed block. `depth` is
+    # the total length of the pushed blocks.
     behind, depth = (low if sign > 0 else -high), high - low
     others = sorted(_ahead(state, one, sign) for one in state.of_type(BLOCK) if one != block)
     for back, front in reversed([span for span in others if span[0] < behind]):
@@ -196,13 +202,20 @@ def _push_on(room: Room, state: State, objects: Sequence[Object], parameters: Pa
 
 
 def _ahead(state: State, block: Object, sign: int) -> tuple[float, float]:
-    """Return the back and the front of a block, seen in the direction `sign`."""
+    """Return the back and the front of a block, as coordinates along the direction of the push.
+
+    `sign` is 1 for a push in the direction +x, and -1 for -x.
+    """
     low, high = _span(state, block)
     return (low, high) if sign > 0 else (-high, -low)
 
 
 def _require_space(room: Room, state: State, block: Object, sign: int, goal: float) -> None:
-    """Raise `EnvironmentFailure` if the blocks in front do not fit between the goal and the wall."""
+    """Raise `EnvironmentFailure` if there is too little space for the blocks in front of the pushed block.
+
+    When the pushed block is centred on x = `goal`, all blocks in front of it must fit between it and the
+    wall. Otherwise, these blocks are the `offending` objects of the failure.
+    """
     low_x, _, high_x, _ = room.bounds
     wall = high_x if sign > 0 else -low_x
     low, high = _span(state, block)
@@ -215,7 +228,10 @@ def _require_space(room: Room, state: State, block: Object, sign: int, goal: flo
 
 
 def _require_free(state: State, low: float, high: float, ignored: set[Object]) -> None:
-    """Raise `EnvironmentFailure` if a block is between two x; the block is blamed."""
+    """Raise `EnvironmentFailure` if the range of x from `low` to `high` is not free of blocks.
+
+    The blocks in this range are the `offending` objects of the failure. Blocks in `ignored` do not count.
+    """
     hit = []
     for block in state.of_type(BLOCK):
         left, right = _span(state, block)
@@ -226,7 +242,7 @@ def _require_free(state: State, low: float, high: float, ignored: set[Object]) -
 
 
 class DynObstruction2D(KinderEnvironment):
-    """Put a block onto a surface among other blocks, with physics."""
+    """Put or push a block onto a surface that other blocks occupy, with physics."""
 
     family = "DynObstruction2D"
     letter = "o"
@@ -249,7 +265,7 @@ class DynObstruction2D(KinderEnvironment):
         return frozenset((ON(block, surface),))
 
     def low_level_actions(self, state: State, action: GroundController) -> list[np.ndarray]:
-        """Return the low-level actions of a skill, as simulated from a state."""
+        """Simulate a skill in KinDER from the given state, and return its low-level actions."""
         return [step.action for step in self._simulated(state, action)]
 
     def trace(self, state: State, action: GroundController) -> Iterator[State]:
@@ -259,7 +275,8 @@ class DynObstruction2D(KinderEnvironment):
     def confirms(self, task: Task, actions: Sequence[GroundController]) -> bool:
         """Run a plan in KinDER from `reset(seed=task.seed)`; return whether KinDER reports `terminated`.
 
-        The skills see the states of this run, so they correct small errors of the prediction.
+        The skills compute their actions from the states of this run, and not from predicted states. So they
+        correct small errors of the prediction.
         """
         environment, state = self._reset(task), task.initial_state
         try:
@@ -287,7 +304,10 @@ class DynObstruction2D(KinderEnvironment):
             return super()._reset(task)
 
     def _steps(self, environment: Any, state: State, action: GroundController) -> Iterator[Step]:
-        """Run a skill in an environment or in a simulator of KinDER that is in the given state."""
+        """Run a skill in KinDER and yield its steps.
+
+        `environment` is a Gymnasium environment or a simulator of KinDER. It must be in the state `state`.
+        """
 
         def step(low_level: np.ndarray) -> Step:
             observation, _, terminated, _, _ = environment.step(low_level)
@@ -305,7 +325,7 @@ class DynObstruction2D(KinderEnvironment):
                 state = done.state
             else:
                 raise EnvironmentFailure(f"the robot does not get to a waypoint of {action}")
-        # KinDER reports one action later that a task is solved.
+        # Add an action without motion, because KinDER reports only one action later that a task is solved.
         yield step(np.zeros(len(LIMITS)))
 
     def oracle_model(self) -> PlanningModel:
@@ -352,14 +372,17 @@ class DynObstruction2D(KinderEnvironment):
 
 @contextmanager
 def _restoring() -> Iterator[None]:
-    """Suppress KinDER's warning that a restored state is not exact; skills correct such small errors."""
+    """Suppress KinDER's warning about restored states in a `with` block.
+
+    KinDER warns that a restored state is not exact. The skills correct such small errors.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PymunkNondeterminismWarning)
         yield
 
 
 def _towards(state: State, waypoint: Waypoint) -> np.ndarray | None:
-    """Return the action that leads towards a waypoint; None if the robot is there."""
+    """Return the low-level action that leads towards a waypoint; None if the robot has reached it."""
     robot, goal = state.of_type(ROBOT)[0], waypoint.pose
     x, y, theta = state[robot][:3]
     moves = [

@@ -1,10 +1,11 @@
 """The adapter of KinDER's kinematic 2D environments: states, tasks, simulation, replay and drawing.
 
 A domain is a subclass of `KinderEnvironment` with types, predicates, skills and a goal. One call of
-`simulate` predicts one whole skill. `confirms` replays all low-level actions of a plan in KinDER.
+`simulate` predicts the state after one whole skill. `confirms` runs all low-level actions of a plan in
+KinDER.
 
-The tasks are KinDER's own: test task number k of a run with seed s is `reset(seed=s + k)`. Training tasks
-have the sizes `training_sizes`, in turn, and seeds of at least `TRAINING_SEED`.
+The tasks are KinDER's own: test task number k of a run with seed s is `reset(seed=s + k)`. The sizes of
+training tasks cycle through `training_sizes`, and their seeds are at least `TRAINING_SEED`.
 """
 
 from __future__ import annotations
@@ -35,24 +36,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 TRAINING_SEED = 1_000_000
-# If the robot is further than this from its target after a low-level action, KinDER refused the action
-# because of a collision.
+# KinDER refuses a low-level action that leads to a collision. If the robot is further than this from the
+# expected pose after an action, KinDER refused the action.
 REACHED = 1e-3
 
-ROBOT = Type(
-    "crv_robot",
-    (
-        "x",
-        "y",
-        "theta",
-        "base_radius",
-        "arm_joint",
-        "arm_length",
-        "vacuum",
-        "gripper_height",
-        "gripper_width",
-    ),
-)
+_ARM_FEATURES = ("arm_joint", "arm_length", "vacuum", "gripper_height", "gripper_width")
+ROBOT = Type("crv_robot", ("x", "y", "theta", "base_radius", *_ARM_FEATURES))
 _SHAPE_FEATURES = ("x", "y", "theta", "static", "color_r", "color_g", "color_b", "z_order")
 RECTANGLE = Type("rectangle", (*_SHAPE_FEATURES, "width", "height"))
 CIRCLE = Type("circle", (*_SHAPE_FEATURES, "radius"))
@@ -60,12 +49,12 @@ CIRCLE = Type("circle", (*_SHAPE_FEATURES, "radius"))
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The parts of an environment that no state contains.
+    """The parts of an environment that are equal in all states, so states do not contain them.
 
     Attributes:
-        constants: walls and tables.
-        limits: the largest low-level actions.
-        bounds: low x, low y, high x and high y of the world.
+        constants: the walls and tables.
+        limits: the largest changes in one low-level action.
+        bounds: the bounds of the world: low x, low y, high x and high y.
     """
 
     constants: tuple[Body, ...]
@@ -73,18 +62,19 @@ class Room:
     bounds: tuple[float, float, float, float]
 
     def scene(self, state: State) -> Scene:
-        """Return the shapes of a state, walls and tables included."""
+        """Return the scene of a state: its shapes, and the walls and tables of the room."""
         return make_scene(state, self.constants)
 
 
-# Returns the waypoints of a skill, given the room, the state, the objects and the parameters. Raises
-# `EnvironmentFailure` if there is no motion; the objects that are in its way may be given as `offending`.
+# A function that returns the waypoints of a skill, given the room, the state, the objects and the
+# parameters. It raises `EnvironmentFailure` if the skill has no motion without collisions. If only movable
+# objects are in the way, they may be the `offending` objects of this failure.
 PlanMotion: TypeAlias = Callable[[Room, State, Sequence[Object], Parameters], Waypoints]
 
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A controller and the function that plans its motion."""
+    """The definition of a controller: name, argument types, parameter bounds, and a motion planner."""
 
     name: str
     types: tuple[Type, ...]
@@ -94,9 +84,10 @@ class Skill:
 
 
 class SkillMotion:
-    """Plans the motions of a skill in a room, and is the initiation test of its controller.
+    """Plans the motions of a skill in a room, and is also the initiation test of its controller.
 
-    The last result is stored, because a motion is needed twice: to test a skill, and to execute it.
+    The last result is cached, because each motion is needed twice: for the initiation test, and to execute
+    the skill.
     """
 
     def __init__(self, skill: Skill, room: Room) -> None:
@@ -118,9 +109,10 @@ class SkillMotion:
         return last[3]
 
     def __call__(self, state: State, objects: Sequence[Object], parameters: Parameters) -> bool:
-        """Return whether the controller can start: there is a motion, or only movable objects prevent it.
+        """Return whether the controller can start.
 
-        In the second case, the controller fails, and the planner learns which objects to remove first.
+        It can start if the skill has a motion, or if only movable objects are in the way. In the second
+        case, the controller starts and fails, and the planner learns which objects to remove first.
         """
         return self.rejection_reason(state, objects, parameters) is None
 
@@ -137,7 +129,7 @@ class SkillMotion:
 
 @dataclass(frozen=True, slots=True)
 class KinderTask(Task):
-    """A task of KinDER: the state after `reset(seed=seed)` of the environment with the given size."""
+    """A task of KinDER, which `reset(seed=seed)` creates in the environment with the given size."""
 
     size: int
     seed: int
@@ -148,14 +140,15 @@ class KinderEnvironment(Environment):
 
     Attributes:
         family: the name of the environment in KinDER, without the size, such as `StickButton2D`.
-        letter: the letter before the size in the name of the environment; empty if it has a single size.
+        letter: the letter before the size in the name of the environment, such as `b` in
+            `StickButton2D-b5`; empty if there is only one size.
         gym_class: KinDER's Gymnasium environment.
-        size_argument: the argument of `gym_class` that sets the size; empty if it has a single size.
+        size_argument: the argument of `gym_class` that sets the size; empty if there is only one size.
         training_sizes: the sizes of training tasks.
         types: the types of the objects in states, with KinDER's names and features.
-        predicates: the predicates.
-        skills: the skills.
-        size: the size of test tasks.
+        predicates: the predicates of the domain.
+        skills: the skills, each of which becomes a controller of the domain.
+        size: the size of test tasks, such as the number of buttons.
         room: the walls, tables and limits.
     """
 
@@ -189,35 +182,42 @@ class KinderEnvironment(Environment):
 
     @abstractmethod
     def goal(self, state: State) -> AbstractState:
-        """Return the goal of a task with this initial state: the atoms that hold when KinDER terminates."""
+        """Return the goal of the task with this initial state.
+
+        The goal must describe the states in which KinDER reports `terminated`.
+        """
 
     def simulate(self, state: State, action: GroundController) -> State:
         """Return the state after a skill, as predicted with the geometry in `bodies`.
 
-        This is about 50 times as fast as KinDER's simulator. The states agree up to rounding errors, but
-        some motions that KinDER allows are rejected; see the limits in docs/kinder.md.
-        Raises `EnvironmentFailure` if the skill has no motion, or if the robot collides on its way.
+        The prediction is about 50 times as fast as KinDER's simulator. Predicted states agree with KinDER's
+        up to rounding errors, but some motions that KinDER allows are rejected; see the limits in
+        docs/kinder.md. Raises `EnvironmentFailure` if the skill has no motion, or if the robot collides
+        during this motion.
         """
         return self._run(state, action)[0]
 
     def reactions(self, scene: Scene) -> Mapping[Object, dict[str, float]]:
-        """Return features that the robot's position changes, such as button colours; by default none."""
+        """Return the features that change because of the robot's position in `scene`; by default none.
+
+        An example is the colour of a button that the robot touches.
+        """
         return {}
 
     def task(self, split: Split | str, index: int, seed: int) -> Task:
-        """Return the task number `index` of a split; a test task is KinDER's task `seed + index`."""
+        """Return the task number `index` of a split; a test task is KinDER's `reset(seed=seed + index)`."""
         if Split.from_name(split) is Split.TEST and index >= 0 and seed >= 0:
             return self.seeded_task(self.size, seed + index)
         return super().task(split, index, seed)
 
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
-        """Sample a task with a random seed; the sizes of training tasks alternate."""
+        """Sample a task with a random seed; the sizes of training tasks cycle through `training_sizes`."""
         train = split is Split.TRAIN
         size = self.training_sizes[index % len(self.training_sizes)] if train else self.size
         return self.seeded_task(size, int(rng.integers(TRAINING_SEED, 2**31)))
 
     def seeded_task(self, size: int, seed: int) -> KinderTask:
-        """Return the task `reset(seed=seed)` of KinDER's environment with the given size."""
+        """Return the task that `reset(seed=seed)` of KinDER's environment with the given size creates."""
         environment = self._environment(size)
         observation, _ = environment.reset(seed=seed)
         state = self._from_kinder(environment.observation_space.devectorize(observation))
@@ -228,10 +228,11 @@ class KinderEnvironment(Environment):
         return [step for step, _ in self._low_level(state, action)]
 
     def confirms(self, task: Task, actions: Sequence[GroundController]) -> bool:
-        """Replay the low-level actions of a plan in KinDER; return whether KinDER reports `terminated`.
+        """Run the low-level actions of a plan in KinDER; return whether KinDER reports `terminated`.
 
-        The replay starts with `reset(seed=task.seed)`. If the task is not one of KinDER's, it starts in the
-        initial state of the task.
+        The run starts with `reset(seed=task.seed)`. If the task is not a `KinderTask`, the run starts in
+        the initial state of the task. The low-level actions of each skill are computed from the state that
+        KinDER returned after the previous skill.
         """
         environment, state = self._reset(task), task.initial_state
         for action in actions:
@@ -311,7 +312,7 @@ class KinderEnvironment(Environment):
         return environment
 
     def _environment(self, size: int) -> Any:
-        """Return KinDER's Gymnasium environment of a size; it is shared, so reset it before you use it."""
+        """Return KinDER's Gymnasium environment with a size; it is cached, so reset it before use."""
         if size not in self._environments:
             arguments = {self.size_argument: size} if self.size_argument else {}
             self._environments[size] = type(self).gym_class(**arguments)
@@ -360,7 +361,7 @@ def _positions(state: State, scene: Scene, moved: Set[Object]) -> Iterator[tuple
     for body in scene.bodies:
         if body.obj is not None and body.obj in moved:
             shape = body.shape
-            if isinstance(shape, Box):  # in KinDER, the position of a rectangle is that of a corner
+            if isinstance(shape, Box):  # KinDER stores the lower left corner of a rectangle
                 x, y = next(shape.corners())
                 yield body.obj, {"x": x, "y": y, "theta": math.atan2(shape.sin, shape.cos)}
             else:
@@ -372,7 +373,7 @@ def _wrapped(angle: float) -> float:
 
 
 def _rounded(state: State, changes: Mapping[Object, Mapping[str, float]]) -> State:
-    """Return the state with changes, rounded to 32 bits as in KinDER."""
+    """Return the state with the given changes; the new values are rounded to 32 bits, as in KinDER."""
     return state.replace(
         {
             obj: {name: float(np.float32(value)) for name, value in features.items()}

@@ -1,7 +1,7 @@
-"""Motions of the robot of KinDER's kinematic 2D environments: waypoints, low-level actions and paths.
+"""Motions of the robot in KinDER's kinematic 2D environments: waypoints, low-level actions and paths.
 
-A skill of such an environment is a sequence of waypoints. All motions are straight lines between waypoints,
-so the low-level actions are known before the skill runs.
+The motion of a skill is a sequence of waypoints. Between waypoints, the robot moves in straight lines, so
+all low-level actions are known before the skill runs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ GRID = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Waypoint:
-    """A pose of the robot, and whether suction is on when it gets there."""
+    """A pose of the robot, and whether suction is on after each low-level action on the way to it.
+
+    In DynObstruction2D, `vacuum` is whether the fingers are closed.
+    """
 
     pose: Pose
     vacuum: bool = False
@@ -55,12 +58,15 @@ class StepLimits:
 
 
 def turn_between(start: float, end: float) -> float:
-    """Return the shorter turn from one direction to another, in [-π, π)."""
+    """Return the angle of the shorter turn from one direction to another, in [-π, π)."""
     return (end - start + math.pi) % (2 * math.pi) - math.pi
 
 
 def steps(scene: Scene, waypoints: Waypoints, limits: StepLimits) -> Iterator[Waypoint]:
-    """Yield the pose and the vacuum after each low-level action; if nothing moves, one idle action."""
+    """Yield the pose and the vacuum after each low-level action of a motion.
+
+    If neither the pose nor the vacuum changes, yield the current ones once, for an action without motion.
+    """
     pose, vacuum, idle = scene.pose, scene.vacuum, True
     for waypoint in waypoints:
         count = limits.count(pose, waypoint.pose)
@@ -79,7 +85,8 @@ def steps(scene: Scene, waypoints: Waypoints, limits: StepLimits) -> Iterator[Wa
                 ),
                 waypoint.vacuum,
             )
-        # Keep the direction continuous: it may differ from the waypoint's by full turns.
+        # Keep the direction continuous, without jumps by 2π. So it may differ from the waypoint's direction
+        # by full turns.
         pose, vacuum = replace(waypoint.pose, theta=pose.theta + turn), waypoint.vacuum
     if idle:
         yield Waypoint(pose, vacuum)
@@ -90,7 +97,7 @@ def rollout(
 ) -> Iterator[tuple[Scene, tuple[Body, ...]]]:
     """Yield the scene after each low-level action, and the bodies that the action would hit.
 
-    The last scene is the first one with a hit; KinDER refuses such an action.
+    The iteration ends after the first action that hits a body, because KinDER refuses such an action.
     """
     for step in steps(scene, waypoints, limits):
         hit = tuple(scene.collisions(step.pose, margin))
@@ -103,7 +110,7 @@ def rollout(
 def first_collision(
     scene: Scene, waypoints: Waypoints, limits: StepLimits, margin: float = CLEARANCE
 ) -> Body | None:
-    """Return the first body that the robot, with what it holds, would hit; None if the way is free."""
+    """Return the first body that the robot or a held body would hit; None if the motion is free."""
     for _, hit in rollout(scene, waypoints, limits, margin):
         if hit:
             return hit[0]
@@ -113,10 +120,11 @@ def first_collision(
 def find_path(
     scene: Scene, goal: Pose, limits: StepLimits, bounds: tuple[float, float, float, float]
 ) -> Waypoints | None:
-    """Return a collision-free motion to `goal` with retracted arm and empty hand; None if none is found.
+    """Return a collision-free motion of a robot with an empty hand to `goal`; None if none is found.
 
-    The straight way is tried first, then paths on a grid within `bounds` (low x, low y, high x, high y). On
-    such a path, the robot first turns to a direction, and keeps it until it is at its goal.
+    The robot first retracts its arm, and the arm is still retracted at the end. A straight line is tried
+    first, then paths on a grid within `bounds` (low x, low y, high x, high y). On a grid path, the robot
+    drives with a constant direction, and turns only at the start and at the goal.
     """
     arm = scene.robot.base_radius
     retracted = Waypoint(replace(scene.pose, arm=arm))
@@ -137,7 +145,7 @@ def find_path(
 
 
 def _shortened(scene: Scene, path: Waypoints, limits: StepLimits) -> Waypoints:
-    """Return a path without the waypoints that can be skipped."""
+    """Return a path without the waypoints that the robot can skip without a collision."""
     kept: list[Waypoint] = []
     here, rest = scene, list(path)
     while rest:
@@ -153,10 +161,11 @@ def _shortened(scene: Scene, path: Waypoints, limits: StepLimits) -> Waypoints:
 def _grid_path(
     scene: Scene, start: Pose, goal: Pose, bounds: tuple[float, float, float, float]
 ) -> list[tuple[float, float]] | None:
-    """Return the points of a shortest path on the grid between the points next to start and goal (A*).
+    """Return the points of a shortest grid path, found by A*; None if there is none.
 
-    The robot keeps the direction of `start`. The grid has additional lines close to all bodies, so that
-    it has points in narrow passages.
+    The path leads from the free grid point nearest to `start` to the one nearest to `goal`. The robot keeps
+    the direction of `start`. The grid has additional lines close to all bodies, so that there are grid
+    points in narrow passages.
     """
     origin = replace(start, x=0.0, y=0.0)
     parts = scene.robot.parts(origin)
@@ -193,7 +202,7 @@ def _extent(shape: Shape, axis: int) -> tuple[float, float]:
 
 
 def _overlap_on_grid(part: Shape, body: Shape, xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
-    """Return whether a part of the robot overlaps a body, for all base positions on the grid."""
+    """Return a mask of the base positions on the grid at which a part of the robot overlaps a body."""
     dx, dy = xs[:, None] + part.x - body.x, ys[None, :] + part.y - body.y
     if isinstance(part, Disc):
         if isinstance(body, Disc):
@@ -233,7 +242,10 @@ def _search(
     source: tuple[int, int],
     target: tuple[int, int],
 ) -> Sequence[tuple[int, int]] | None:
-    """A* with eight neighbours per point; the heuristic is the straight distance."""
+    """Return a shortest path between two grid points, found by A*; None if there is none.
+
+    Each point has eight neighbours. The heuristic is the Euclidean distance.
+    """
 
     def estimate(i: int, j: int) -> float:
         return math.hypot(xs[i] - xs[target[0]], ys[j] - ys[target[1]])

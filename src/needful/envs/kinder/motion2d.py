@@ -22,7 +22,7 @@ REGION = Type("target_region", RECTANGLE.features, RECTANGLE)
 
 
 def _is_in_region(state: State, objects: Sequence[Object]) -> bool:
-    """Return whether the centre of the robot is in the region, which is not rotated."""
+    """Return whether the centre of the robot's base is in the region, an axis-aligned rectangle."""
     robot, region = objects
     x, y, low_x, low_y = *state[robot][:2], *state[region][:2]
     width, height = state.get(region, "width"), state.get(region, "height")
@@ -35,7 +35,10 @@ IN_REGION = Predicate("InRegion", (ROBOT, REGION), _is_in_region)
 def _move_to_region(
     room: Room, state: State, objects: Sequence[Object], parameters: Parameters
 ) -> Waypoints:
-    """Drive to a point in the region; the parameters are its relative coordinates."""
+    """Drive to a point in the region.
+
+    Parameters: x and y of the point as fractions of the region's width and height.
+    """
     _, region = objects
     x, y = state[region][:2]
     width, height = state.get(region, "width"), state.get(region, "height")
@@ -51,7 +54,7 @@ MOVE_TO_REGION = Skill("MoveToRegion", (ROBOT, REGION), _move_to_region, (0.0, 0
 
 
 class Motion2D(KinderEnvironment):
-    """A robot drives around obstacles to a region."""
+    """A robot drives through narrow passages to a region."""
 
     family = "Motion2D"
     letter = "p"
@@ -68,10 +71,10 @@ class Motion2D(KinderEnvironment):
         return frozenset({IN_REGION(state.of_type(ROBOT)[0], state.of_type(REGION)[0])})
 
     def oracle_model(self) -> PlanningModel:
-        """Return a model with one operator."""
+        """Return a model with one operator, and a sampler of points in the region."""
         (move,) = self.vocabulary.controllers
         pair = (Variable("?robot", ROBOT), Variable("?region", REGION))
         operator = oracle_operator("MoveToRegion", pair, (move, pair), adds=[IN_REGION.lifted(*pair)])
-        # Not too close to the border of the region.
+        # Sample points that are not too close to the border of the region.
         sampler = UniformSampler((0.1, 0.1), (0.9, 0.9))
         return PlanningModel(self.vocabulary, (operator,), {"MoveToRegion": sampler})

@@ -1,7 +1,8 @@
 """Obstruction2D: put a block onto a surface from which other blocks must be removed first.
 
-The robot works from above, with its arm down. It lifts what it holds over all blocks before it moves to
-the side, so only the last part of a motion, straight down, can collide with blocks.
+The robot grasps and places blocks from above, with its arm pointing down. It lifts the gripper and the held
+block above all other blocks before it moves sideways. So only the last part of a motion, straight down, can
+collide with blocks.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ from needful.envs.kinder.motion import Waypoint, Waypoints
 from needful.errors import EnvironmentFailure
 
 DOWN = -math.pi / 2
-# Blocks are released this far above the table, and pass this far above other blocks.
+# Blocks are released at this height above the table. The robot carries a block with at least this gap above
+# all other blocks.
 GAP = 0.003
 # As in KinDER's goal test, a block is on a surface if its two lower corners, moved down by this distance,
 # lie in the rectangle of the surface.
@@ -59,7 +61,7 @@ ON = Predicate("On", (TARGET_BLOCK, SURFACE), _on)
 
 
 def _pick(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
-    """Grasp a block from above; the parameter is the place on its upper side, from -1 (left) to 1."""
+    """Grasp a block from above; the parameter is the point on its top, from -1 (left end) to 1 (right)."""
     _, block = objects
     scene = room.scene(state)
     require_empty_hand(scene)
@@ -84,9 +86,10 @@ def _place(room: Room, state: State, objects: Sequence[Object], parameters: Para
 
 
 def _place_on(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
-    """Put a block onto the target surface; the parameter is its place, from -1 (left end) to 1.
+    """Put a block onto the target surface; the parameter is its position from -1 (left end) to 1 (right).
 
-    The block keeps a small distance from the ends, so that rounding to 32 bits cannot make the goal false.
+    The block keeps a small distance from the ends of the surface. Otherwise, rounding to 32 bits could move
+    it beyond an end, and the goal would be false.
     """
     _, block, surface = objects
     scene = room.scene(state)
@@ -112,7 +115,7 @@ def _height(shape: object) -> float:
 
 
 def _over(scene: Scene, x: float, top: float) -> Pose:
-    """Return the pose at x in which the gripper holds a block whose upper side is at height `top`."""
+    """Return the pose at `x` at which suction can hold a block whose upper side is at the height `top`."""
     robot = scene.robot
     return Pose(x, top + robot.arm_length + 1.5 * robot.gripper_width, DOWN, robot.arm_length)
 
@@ -150,7 +153,7 @@ class Obstruction2D(BlocksEnvironment):
     )
 
     def oracle_operators(self, at_target: LiftedAtom) -> tuple[Operator, ...]:
-        """Return the operators of the oracle."""
+        """Return the operators of the oracle, one per skill."""
         pick, place, place_on = self.vocabulary.controllers
         return (
             pick_operator(pick, BLOCK_VARIABLE),

@@ -1,10 +1,11 @@
-"""Paths of the robot with whatever it holds, on a lattice of positions and directions.
+"""Paths of the robot, with the objects that it holds, on a lattice of positions and directions.
 
-Neighbouring poses of the lattice are one low-level action apart, and the simulator tests collisions after
-each low-level action only. So a path is free in the simulator if all its poses are free. The robot's pose
-is on the lattice. The goal need not be: one more action leads to it from a neighbouring pose.
+Neighbouring poses of the lattice are one low-level action apart. The simulator tests for collisions only
+after each low-level action. So a path is free in the simulator if all its poses are free. The start of a
+path is a pose of the lattice. The goal may lie between poses: the last action leads to the goal from a
+lattice pose nearby.
 
-If there is no path, `path_obstacles` finds objects without which there would be one.
+If there is no path, `path_obstacles` finds objects whose removal would open a path.
 """
 
 from __future__ import annotations
@@ -27,17 +28,19 @@ Direction: TypeAlias = tuple[float | np.ndarray, float | np.ndarray]
 
 @dataclass(slots=True)
 class PoseLattice:
-    """The poses that the robot can drive to, with the same arm length and the same held objects.
+    """A lattice of poses with the robot's current arm length, and which of them are free.
+
+    The held objects move with the robot. So they are parts of the robot here, and not obstacles.
 
     Attributes:
         scene: the shapes of the state.
-        limits: the largest low-level actions, which are the spacing of the lattice.
-        bounds: low x, low y, high x and high y of the lattice.
-        xs, ys, thetas: the coordinates of the lattice.
+        limits: the largest changes in one low-level action; neighbouring poses are at most this far apart.
+        bounds: the bounds of the lattice: low x, low y, high x and high y.
+        xs, ys, thetas: the coordinates of the poses.
         source: the indices (direction, x, y) of the robot's current pose.
-        blocked: for each pose, the number of bodies that the robot touches there.
-        blocked_by: for each movable object and each pose, the number of its bodies that the robot touches.
-        distances: a cache. For each set of ignored objects, the number of low-level actions to each pose.
+        blocked: for each pose, the number of bodies that the robot would touch at this pose.
+        blocked_by: for each movable object and each pose, how many of these bodies belong to the object.
+        distances: a cache of the results of `_distances`; the keys are the sets of ignored objects.
     """
 
     scene: Scene
@@ -74,7 +77,7 @@ class PoseLattice:
                 self.blocked_by[body.obj] = self.blocked_by.get(body.obj, 0) + touching.astype(np.int8)
 
     def _add_touching(self, touching: np.ndarray, part: Shape, body: Body) -> None:
-        """Mark the poses at which a part of the robot touches a body."""
+        """Set `touching` to True where `part`, of the robot or of a held object, touches a body."""
         pose = self.scene.pose
         dx, dy = part.x - pose.x, part.y - pose.y
         reach = math.hypot(dx, dy) + _radius(part) + _radius(body.shape) + CLEARANCE
@@ -84,7 +87,7 @@ class PoseLattice:
             return
         turn = (self.thetas - pose.theta)[:, None, None]
         cos, sin = np.cos(turn), np.sin(turn)
-        # The centre of the part, relative to the centre of the body.
+        # For each pose, the centre of the part relative to the centre of the body.
         x = self.xs[None, i, None] + (cos * dx - sin * dy) - body.shape.x
         y = self.ys[None, None, j] + (sin * dx + cos * dy) - body.shape.y
         other = body.shape
@@ -104,7 +107,7 @@ class PoseLattice:
     def path(self, goal: Pose, ignored: frozenset[Object] = frozenset()) -> Poses | None:
         """Return poses that lead to the goal, one low-level action apart; None if there is no path.
 
-        The goal itself is not tested. Objects in `ignored` do not block the way.
+        The goal itself is not tested for collisions. Objects in `ignored` are not obstacles.
         """
         distances = self._distances(ignored)
         reached = [cell for cell in self._next_to(goal) if distances[cell] >= 0]
@@ -118,7 +121,10 @@ class PoseLattice:
         return (*poses, goal)
 
     def _distances(self, ignored: frozenset[Object]) -> np.ndarray:
-        """Return the number of low-level actions to each pose; -1 if it cannot be reached."""
+        """Return the number of low-level actions to each pose; -1 for poses that cannot be reached.
+
+        Objects in `ignored` are not obstacles.
+        """
         if ignored not in self.distances:
             blocked = self.blocked.copy()
             for obj in sorted(ignored):
@@ -138,10 +144,10 @@ class PoseLattice:
         )
 
     def path_obstacles(self, goal: Pose, kept: Object | None = None) -> tuple[Object, ...]:
-        """Return objects without which there would be a path to the goal; a single object if possible.
+        """Return movable objects whose removal would open a path to the goal.
 
-        Returns an empty tuple if there is no path even without all movable objects. The object `kept` is
-        never removed.
+        If the removal of one object is enough, the result is this object alone. The result is empty if
+        there is no path even without all movable objects. The object `kept` always remains an obstacle.
         """
         others = sorted(obj for obj in self.blocked_by if obj != kept)
         for obj in others:
@@ -167,7 +173,11 @@ def _radius(shape: Shape) -> float:
 def _box_near_disc(
     x: np.ndarray, y: np.ndarray, direction: Direction, box: Box, radius: float
 ) -> np.ndarray:
-    """Return a mask of where a rectangle and a disc overlap; (x, y) are the offsets of their centres."""
+    """Return a mask of the poses at which a rectangle and a disc overlap.
+
+    `x` and `y` are arrays with one entry per pose: the offsets between the two centres. `direction` is the
+    direction of the rectangle's width.
+    """
     cos, sin = direction
     along = np.maximum(0.0, np.abs(x * cos + y * sin) - box.half_width)
     across = np.maximum(0.0, np.abs(y * cos - x * sin) - box.half_height)
@@ -175,7 +185,10 @@ def _box_near_disc(
 
 
 def _box_near_box(x: np.ndarray, y: np.ndarray, direction: Direction, one: Box, other: Box) -> np.ndarray:
-    """Return a mask of where two rectangles overlap (separating axis theorem); see `_box_near_disc`."""
+    """Return a mask of the poses at which two rectangles overlap (separating axis theorem).
+
+    `direction` is the direction of the width of `one`. `x` and `y` are as in `_box_near_disc`.
+    """
     cos, sin = direction
     parallel = np.abs(cos * other.cos + sin * other.sin)
     across = np.abs(cos * other.sin - sin * other.cos)
@@ -212,7 +225,7 @@ def _flood(free: np.ndarray, source: tuple[int, int, int]) -> np.ndarray:
 
 
 def _trace(distances: np.ndarray, end: tuple[int, int, int]) -> list[tuple[int, int, int]]:
-    """Return the cells from the source to the end."""
+    """Return the indices of the poses on a shortest path from the source to `end`."""
     turns, width, height = distances.shape
     moves = sorted(itertools.product((-1, 0, 1), repeat=3), key=lambda move: (sum(map(abs, move)), move))
     cells = [end]

@@ -1,7 +1,8 @@
 """PushPullHook2D: with a hook, a robot moves a button on a table onto another button.
 
-While the robot holds the hook, each side of the hook pushes the button in the direction of its normal. So
-one skill pushes and pulls: it turns the hook until a side faces the target, and moves it in this direction.
+A side of the held hook pushes the button in the direction of the side's normal. So one skill can push and
+pull. It turns the hook until the normal of one side points in the direction from the button to its target.
+Then it moves the hook in this direction, with this side behind the button.
 """
 
 from __future__ import annotations
@@ -35,11 +36,12 @@ from needful.errors import EnvironmentFailure
 
 CONFIG = PushPullHook2DEnvConfig()
 HOOK = Type("lobject", (*RECTANGLE.features[:-2], "width", "length_side1", "length_side2"))
-# KinDER moves a touched button to twice its distance from the nearest side of the hook. If the hook moved
-# by more than half the radius of the button at once, the button could pass through it.
+# The maximum distance that the hook moves per low-level action of a push. When the hook touches the button,
+# KinDER doubles the distance between the button's centre and the nearest point of the hook. If the hook
+# moved by more than half the button's radius in one action, the button could pass through the hook.
 PUSH_STEP = 0.4 * CONFIG.movable_button_radius
-# The distance between the hook and the button before the push, and how far the hook moves beyond the place
-# where the buttons would touch.
+# GAP is the distance between the hook and the button before the push. BEYOND is how far the hook moves on
+# after the two buttons should touch.
 GAP = 0.01
 BEYOND = 0.05
 # The number of points along each side of the hook that are tried for pushing.
@@ -61,7 +63,11 @@ MOVABLE = Predicate("Movable", (CIRCLE,), _is_movable)
 
 
 def _contacts(state: State, hook: Object, radius: float) -> Iterator[Pose]:
-    """Yield points on the sides of the hook, at least `radius` from their ends, with the side's normal."""
+    """Yield the points on the sides of the hook that may push a button with this radius.
+
+    The points are at least `radius` away from the ends of their side. The direction of each result is the
+    outward normal of the side; its arm length has no meaning.
+    """
     corner_x, corner_y, theta, *_, width, first, second = state[hook]
     cos, sin = math.cos(theta), math.sin(theta)
     for share in np.linspace(0.0, 1.0, POINTS):
@@ -79,19 +85,23 @@ def _contacts(state: State, hook: Object, radius: float) -> Iterator[Pose]:
 def _grasp_hook(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
     """Grasp the longer part of the hook.
 
-    Parameters: the point, from 0 to 4 (one unit per side of this part), and the length of the arm, from 0
-    (retracted) to 1.
+    The first parameter is the point to grasp, from 0 to 4. Its integer part selects a side of the hook's
+    longer part, and its fractional part is the position along this side. The second parameter is the length
+    of the arm, from 0 (retracted) to 1 (extended).
     """
     place, reach = parameters
     side = min(int(place), 3)
     try:
         return pick(_floor(room), state, objects[1], side, place - side, reach)
-    except EnvironmentFailure as failure:  # nothing can be removed, so nothing is blamed
+    except EnvironmentFailure as failure:  # no object can be removed, so drop the `offending` objects
         raise EnvironmentFailure(failure.reason) from failure
 
 
 def _move_button(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
-    """Push or pull a button towards another one with the held hook; turn the hook as little as possible."""
+    """Push or pull a button with the held hook until the button touches the target button.
+
+    Of all points of the hook that can push the button, the one that needs the smallest turn is used.
+    """
     _, hook, button, target = objects
     scene = room.scene(state)
     require_held(scene, hook)
@@ -122,7 +132,11 @@ def _move_button(room: Room, state: State, objects: Sequence[Object], parameters
 
 
 def _placed(robot: Pose, contact: Pose, goal: Pose) -> Pose:
-    """Return the pose of the robot that brings a point of the held hook to `goal`, direction included."""
+    """Return the pose of the robot at which a point of the held hook is at `goal`.
+
+    `robot` is the current pose of the robot. `contact` has the current position of the point and the
+    current direction of its normal; `goal` has the position and direction after the move.
+    """
     turn = math.remainder(goal.theta - contact.theta, 2 * math.pi)
     cos, sin = math.cos(turn), math.sin(turn)
     dx, dy = contact.x - robot.x, contact.y - robot.y
@@ -132,13 +146,13 @@ def _placed(robot: Pose, contact: Pose, goal: Pose) -> Pose:
 
 
 def _floor(room: Room) -> Room:
-    """Return the part of the room in front of the table, to which the base is confined."""
+    """Return the room with bounds that exclude the table, because the base must stay in front of it."""
     low_x, low_y, high_x, _ = room.bounds
     return replace(room, bounds=(low_x, low_y, high_x, CONFIG.table_pose.y))
 
 
 class PushPullHook2D(KinderEnvironment):
-    """A robot moves a button on a table onto another button, with a hook."""
+    """With a hook, a robot moves a button on a table onto another button."""
 
     family = "PushPullHook2D"
     letter = size_argument = ""

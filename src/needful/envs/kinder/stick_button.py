@@ -29,18 +29,20 @@ from needful.errors import EnvironmentFailure
 
 TABLE_EDGE = StickButton2DEnvConfig().table_pose.y
 PRESSED_COLOUR = StickButton2DEnvConfig().button_pressed_rgb
-# A button counts as touched by a planned motion if the shapes overlap by this much.
+# When a motion is planned, a button counts as touched only if the shapes overlap by at least this distance.
 TOUCH = 0.01
-# To touch a button, the base may stand at one of these distances from the button's centre, in one of
-# `DIRECTIONS` evenly spaced directions.
+# To press a button with its base, the robot stands at one of these distances from the button's centre, in
+# one of `DIRECTIONS` evenly spaced directions.
 DISTANCES = (0.12, 0.06, 0.0)
 DIRECTIONS = 12
-# If no straight way to these places is free, paths around obstacles are searched to this many of them.
+# If the straight lines to all these positions are blocked, paths around obstacles are searched. They are
+# searched only to this number of positions, the nearest ones.
 MAX_DETOURS = 3
 # The gap between the gripper and the stick in a grasp, in gripper widths. Suction works at gaps from 0.5 to
 # 1.5 gripper widths.
 GRASP_GAP = 0.9
-# The number of points along the stick that are tried for pressing, and of directions to turn it to.
+# The number of points along the stick that are tried to press a button, and the number of directions to
+# which the stick is turned.
 STICK_POINTS, TURNS = 26, 16
 
 
@@ -67,9 +69,10 @@ def _shape(scene: Scene, obj: Object) -> Shape:
 
 
 def _pick_stick(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
-    """Approach the stick in direction `theta`, with the gripper towards a point on its axis.
+    """Grasp the stick at a point on its axis.
 
-    Parameters: `theta`, and the position of the point: 0 is the lower end of the stick, 1 its upper end.
+    Parameters: the direction of the arm, which points to this point, and the position of the point along
+    the stick, from 0 (lower end) to 1 (upper end).
     """
     scene = room.scene(state)
     if scene.held():
@@ -90,7 +93,11 @@ def _pick_stick(room: Room, state: State, objects: Sequence[Object], parameters:
 
 
 def _grasp_pose(scene: Scene, stick: Box, x: float, y: float, theta: float) -> Pose:
-    """Return the pose nearest to (x, y) in which the gripper nearly touches the stick."""
+    """Return the pose at which the robot grasps the stick, with the arm fully extended.
+
+    The arm points in the direction `theta`, towards (x, y), a point on the axis of the stick. The gap
+    between the gripper and the stick is given by `GRASP_GAP`.
+    """
     robot = scene.robot
     cos, sin, arm = math.cos(theta), math.sin(theta), robot.arm_length
     near, far = 0.0, 2 * max(stick.half_width, stick.half_height)
@@ -119,7 +126,7 @@ def _place_stick(room: Room, state: State, objects: Sequence[Object], parameters
 
 
 def _robot_press(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
-    """Drive to a place where the base touches the button."""
+    """Press a button: drive to a position at which the base touches the button."""
     scene = room.scene(state)
     if scene.held():
         raise EnvironmentFailure("The hand is not empty.")
@@ -141,7 +148,7 @@ def _robot_press(room: Room, state: State, objects: Sequence[Object], parameters
 
 
 def _places(scene: Scene, button: Shape) -> Iterator[Pose]:
-    """Yield the poses in which the base touches a button and nothing collides."""
+    """Yield poses without collisions at which the base touches a button; see `DISTANCES`."""
     for distance in DISTANCES:
         for number in range(DIRECTIONS if distance else 1):
             angle = 2 * math.pi * number / DIRECTIONS
@@ -156,7 +163,10 @@ def _places(scene: Scene, button: Shape) -> Iterator[Pose]:
 
 
 def _stick_press(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
-    """Touch the button with the held stick, or with the robot; turn the stick only if necessary."""
+    """Press a button with the held stick or with the base of the robot.
+
+    The stick is turned only if necessary, and then as little as possible.
+    """
     scene = room.scene(state)
     _, stick, button = objects
     if all(body.obj != stick for body in scene.held()):
@@ -177,7 +187,10 @@ def _stick_press(room: Room, state: State, objects: Sequence[Object], parameters
 
 
 def _turning_motions(scene: Scene, room: Room, turn: float) -> Iterator[Waypoints]:
-    """Yield motions that turn the held stick: on the spot, or in the middle of the floor."""
+    """Yield collision-free motions that turn the robot with the held stick by the angle `turn`.
+
+    The robot turns where it is, or first drives to the middle of the floor.
+    """
     if abs(turn) < 1e-9:
         yield ()
         return
@@ -194,7 +207,11 @@ def _turning_motions(scene: Scene, room: Room, turn: float) -> Iterator[Waypoint
 
 
 def _pressing_place(scene: Scene, room: Room, stick: Object, button: Disc) -> Pose | None:
-    """Return the nearest pose with the same direction in which the stick or the base touches a button."""
+    """Return a pose at which the held stick or the base touches a button; None if there is none.
+
+    The direction of the robot does not change. Of all such poses that are tried, the result is the one
+    nearest to the current pose.
+    """
     held, pose = _shape(scene, stick), scene.pose
     assert isinstance(held, Box)
     low, high = _free_range(scene, room, held)
@@ -216,7 +233,10 @@ def _pressing_place(scene: Scene, room: Room, stick: Object, button: Disc) -> Po
 
 
 def _free_range(scene: Scene, room: Room, held: Box) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the range of base positions in which the base stays on the floor and the stick in the room."""
+    """Return the lowest and the highest (x, y) of the range in which the base may be.
+
+    In this range, the base is on the floor and the held stick is in the room.
+    """
     low_x, low_y, high_x, high_y = room.bounds
     pose, radius = scene.pose, scene.robot.base_radius + 2 * CLEARANCE
     corners = list(held.corners())
@@ -239,7 +259,7 @@ class _GraspFromBelow:
     """Samples grasps near the lower end of the stick, mostly from below."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return the direction of the gripper, and the position along the stick."""
+        """Return the direction of the arm, and the position of the grasped point along the stick."""
         return float(rng.normal(math.pi / 2, 0.4)), float(rng.uniform(0.0, 0.1))
 
 
@@ -261,7 +281,7 @@ class StickButton2D(KinderEnvironment):
         return frozenset(PRESSED(button) for button in state.of_type(CIRCLE))
 
     def reactions(self, scene: Scene) -> Mapping[Object, dict[str, float]]:
-        """Return the colour of the buttons that the robot or the stick touches."""
+        """Return the new colour of all buttons that the robot or the stick touches, and so presses."""
         robot = scene.robot
         touching = [shape for shape, _ in robot.parts(scene.pose)]
         touching += [robot.suction(scene.pose)] if scene.vacuum else []

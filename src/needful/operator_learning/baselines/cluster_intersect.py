@@ -1,8 +1,8 @@
 """Cluster and Intersect (CI), a baseline of the paper: one operator per set of lifted effects.
 
 Two transitions belong to the same cluster if they have the same controller and the same lifted effects
-(added and deleted atoms). This means that one renaming of objects, which keeps their types, makes the
-arguments of the two actions equal and also their effects. The operator of a cluster has these effects. Its
+(added and deleted atoms). This means that their objects can be renamed, without changing types, so that the
+two actions have the same arguments and the same effects. The operator of a cluster has these effects. Its
 preconditions are the lifted atoms that held before all transitions of the cluster.
 """
 

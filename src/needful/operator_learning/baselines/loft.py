@@ -1,9 +1,9 @@
 """LOFT, a baseline of the paper: cluster by effects, then search for preconditions.
 
 The transitions of a cluster are positive examples; those of the controller's other clusters are negative
-examples. A search finds preconditions that hold before many positive and few negative examples. The
-positive examples before which they hold are covered. They become negative examples, and the search is
-repeated for the rest. So a cluster may be split into several operators.
+examples. A search finds preconditions that hold before many positive and few negative examples. Positive
+examples before which these preconditions hold are covered. Covered examples become negative examples, and
+the search is repeated for the remaining positive ones. So a cluster may be split into several operators.
 
 Sets of atoms are integers with one bit per atom. The action of a negative example binds only some
 variables, so the example has many groundings. Each grounding yields one set: the atoms that hold before the
@@ -221,8 +221,9 @@ class LabelledExamples:
     def with_one_atom_removed(self, atoms: int) -> Iterator[tuple[int, float]]:
         """Yield each set that results from removing one of the atoms, with its cost.
 
-        The cost is computed from the unions of the remaining atoms' masks. For speed, each union is joined
-        from two known ones: that of the atoms before the removed atom, and that of the atoms after it.
+        The cost is computed from the unions of the remaining atoms' masks. For speed, each union is
+        computed from two stored unions: one of the atoms before the removed atom, and one of the atoms
+        after it.
         """
         members = list(bits(atoms))
         later = [(0, 0, 0)]

@@ -42,7 +42,7 @@ from needful.operator_learning.matching import Matcher, compile_operator
 
 # One correctly predicted transition counts as much as this number of incorrect predictions.
 TRUE_POSITIVE_WEIGHT = 10
-# At most this number of groundings is tested for each operator and transition.
+# The maximum number of groundings that are tested for each operator and transition.
 MAX_GROUNDINGS = 11
 
 

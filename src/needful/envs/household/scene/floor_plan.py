@@ -182,7 +182,7 @@ def _split(rect: Rect, count: int, rng: np.random.Generator) -> list[Rect]:
 
 
 def _name_rooms(rects: list[Rect], rng: np.random.Generator) -> tuple[Room, ...]:
-    """Make rooms of rectangles: the largest is the living room, the others get random names.
+    """Turn rectangles into named rooms: the largest is the living room, the others get random names.
 
     Returns the rooms sorted by name.
     """

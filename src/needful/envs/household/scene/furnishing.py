@@ -272,7 +272,10 @@ class FreeSpace:
 
     @classmethod
     def around(cls, obstacles: Iterable[Rect], outline: Rect, radius: float) -> FreeSpace:
-        """Create a grid over `outline`; a cell is free if a disc of this radius hits no obstacle there."""
+        """Create a grid over `outline`.
+
+        A cell is free if a disc with this radius, centred on the cell, hits no obstacle.
+        """
         (x0, y0), (x1, y1) = outline.low, outline.high
         xs, ys = np.arange(x0 + CELL / 2, x1, CELL), np.arange(y0 + CELL / 2, y1, CELL)
         space = cls(xs, ys, np.ones((len(xs), len(ys)), dtype=bool))
@@ -301,7 +304,8 @@ class FreeSpace:
     def count_isolated_cells(self, target: Rect, within: float, room: Rect) -> int:
         """Count the free cells near `target` that are not connected to the largest free region.
 
-        Like `count_standing_cells`, but for the free cells that are not in `connected`.
+        These are the free cells outside `connected` that lie in `room` and at most `within` metres from
+        `target`.
         """
         return self._count(self.free & ~self.connected, target, within, room)
 

@@ -49,11 +49,12 @@ GAP, HAND_GAP = 0.03, 0.12
 # grid cells on which the robot can stand.
 MAX_STANDING_DISTANCE, MIN_STANDING_CELLS = 0.75, 20
 
-# When a house is checked for paths, the robot has this extra clearance. Motion planning needs less
-# clearance, so it can find the paths.
+# When a sampled house is checked for paths, the robot needs this extra clearance from obstacles. Motion
+# planning needs less clearance, so it can find all paths that the check found.
 EXTRA_CLEARANCE = 0.03
 
-# The maximum number of attempts to place the activity's objects in a house, and then to add clutter.
+# The maximum number of attempts to place the activity's objects in a house. The same number of attempts is
+# then made to add clutter.
 MAX_ARRANGEMENTS = 5
 
 
@@ -171,10 +172,10 @@ def _check_access(
     if not space.connected[np.abs(space.xs - x).argmin(), np.abs(space.ys - y).argmin()]:
         raise NoPlaceError("Things enclose the robot.")
     lids = [one for one in arrangement.placed if CATEGORIES[one.thing.category].hinge]
-    # The obstacles include the space that a lid needs to open. They may isolate some free cells from the
-    # other free cells. If the robot opened a lid from an isolated cell, the open lid would enclose the
-    # robot. Both clearances are tested: without the extra clearance, more cells are free, and some of them
-    # may be isolated.
+    # The obstacles include the space that a lid needs to open, so they may isolate some free cells near the
+    # lid. If the robot stood on such a cell and opened the lid, the open lid would enclose the robot. The
+    # test is repeated without the extra clearance, because more cells are free then, and some of them may
+    # be isolated.
     for candidate in (space, _free_space(plan, obstacles, extra_clearance=0.0)) if lids else ():
         for lid in lids:
             if candidate.count_isolated_cells(lid.body, MAX_STANDING_DISTANCE, plan.interior(lid.room)):

@@ -28,7 +28,7 @@ HAND_RANGE = 1.2
 # The height of the robot's camera: above the tables, so that the edges of tables hide nothing on them.
 EYE_HEIGHT = 1.0
 
-# At the position where the base stops, it must be at least this far from all obstacles.
+# When the base stops, its distance to all obstacles must be at least this value, in metres.
 CLEARANCE = 0.01
 
 # The hand is a ball. While the robot drives, the hand and the held object are above the base, and the

@@ -22,8 +22,8 @@ UPRIGHT = 0.999
 # The side of a grid cell, in metres.
 CELL = 0.05
 
-# Distances to obstacles are computed only up to this value, in metres. The radius of a `Disc` (a part of
-# the robot seen from above) must be smaller.
+# Distances to obstacles are computed only up to this value, in metres. Each `Disc` (a part of the robot,
+# seen from above) must have a smaller radius.
 MAX_DISTANCE = 0.6
 
 # A cell is free if each disc of the robot, centred on the cell, is at least this far from all obstacles.
@@ -33,7 +33,8 @@ CELL_CLEARANCE = CLEARANCE / 2
 # The maximum distance from the start of a path to its first grid cell, and from its last cell to the goal.
 ENTRY_DISTANCE = 0.12
 
-# The weight of the heuristic in weighted A*. A path is at most as long as the shortest path times this.
+# The weight of the heuristic in weighted A*. The length of a path is at most this weight times the length
+# of the shortest path.
 HEURISTIC_WEIGHT = 1.5
 
 
@@ -63,7 +64,7 @@ class Footprints:
     def of(
         cls, centres: np.ndarray, axes: np.ndarray, halves: np.ndarray, round_: np.ndarray
     ) -> Footprints:
-        """Compute the footprints of geoms; for a tilted geom, a rectangle that covers its footprint.
+        """Compute the footprints of geoms; the result for a tilted geom is a rectangle that covers it.
 
         The arrays have one entry per geom: its centre, its rotation matrix (`axes`), its half-extents, and
         whether it is a cylinder (`round_`) or a box.
@@ -303,7 +304,7 @@ def _not_touching(discs: Sequence[Disc], loose: Footprints, start: Point) -> Foo
 
 
 def _a_star(free: np.ndarray, start: Cell, goal: Cell) -> list[Cell]:
-    """Find a path from start to goal over free cells with weighted A*; both must be connected.
+    """Find a path over free cells with weighted A*; start and goal must be in the same component.
 
     Each step leads to one of the eight neighbours of a cell.
     """

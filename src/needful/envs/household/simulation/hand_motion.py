@@ -21,7 +21,8 @@ LineTest: TypeAlias = Callable[[np.ndarray, np.ndarray], bool]
 Path: TypeAlias = tuple[np.ndarray, ...]
 
 # Collisions are checked at points of a path that are at most CHECK_STEP apart. Because bodies at rest
-# overlap slightly, an overlap of up to PENETRATION_TOLERANCE is no collision. Both are in metres.
+# overlap slightly, an overlap of up to PENETRATION_TOLERANCE does not count as a collision. Both are in
+# metres.
 CHECK_STEP = 0.02
 PENETRATION_TOLERANCE = 0.003
 
@@ -33,10 +34,11 @@ CONTACT_GAP = 0.002
 APPROACH_HEIGHTS = (0.1, 0.3)
 APPROACH_DISTANCES = (0.25, 0.45)
 
-# A point beside the goal lies in the direction of the robot, or in one of the directions +x, -x, +y and -y.
-# These four are used only if they point roughly to the robot: the cosine of the angle between the direction
-# and that of the robot must exceed MIN_ALIGNMENT. Each detour via a point beside the goal is also tried
-# LIFT_HEIGHT higher, with a final descent, so that the held object does not scrape a surface.
+# Points beside the goal lie in the direction from the goal to the robot, or along one of the axes +x, -x,
+# +y and -y. An axis is used only if it points roughly to the robot: the cosine of the angle between the
+# axis and the direction to the robot must exceed MIN_ALIGNMENT. Each detour via a point beside the goal is
+# also tried at a height that is larger by LIFT_HEIGHT, with a final descent. So the held object does not
+# scrape along a surface.
 MIN_ALIGNMENT = 0.3
 LIFT_HEIGHT = 0.02
 
@@ -59,7 +61,7 @@ class Payload:
 
 
 class HandPlanner:
-    """Plans paths of the hand in one snapshot of the house, in which all other objects do not move."""
+    """Plans paths of the hand in one snapshot of the house; only the hand and the held object move."""
 
     def __init__(self, geometry: SnapshotGeometry) -> None:
         self._model = geometry.model

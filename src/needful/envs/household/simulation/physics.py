@@ -63,8 +63,9 @@ class Physics:
         dof = model.physics_model.jnt_dofadr[model.physics_model.jnt_qposadr == address]
         start, end = float(data.qpos[address]), fraction * limit
         steps = max(1, int(np.ceil(abs(end - start) / (HINGE_SPEED * model.physics_model.opt.timestep))))
-        # If the hinge is already at this angle, set the velocity -0.0, which keeps its tree awake (see
-        # `_sleep_all_except`). With 0.0, the tree would sleep, and MuJoCo would stop with a fatal error.
+        # If the hinge is already at the final angle, the speed is -0.0, which keeps the kinematic tree of
+        # the hinge awake (see `_sleep_all_except`). With 0.0, the tree would sleep, and MuJoCo would stop
+        # with a fatal error.
         speed = (end - start) / (steps * model.physics_model.opt.timestep) or -0.0
         for step in range(1, steps + 1):
             data.qvel[dof] = speed

@@ -109,7 +109,8 @@ def changed_state(
 ) -> State:
     """Convert a snapshot to a state that shares the feature vectors of unchanged things with `state`.
 
-    `before` is the snapshot of `state`. It is slow to compute, so pass it if you convert many snapshots.
+    `before` is the snapshot of `state`. Without this argument, it is computed, which is slow. So pass it if
+    you convert many snapshots.
     """
     changes = {ROBOT_OBJECT: dict(zip(ROBOT_OBJECT.type.features, snapshot.robot.tolist(), strict=True))}
     rows = (before or as_snapshot(model, state)).rows

@@ -59,7 +59,7 @@ class BoundingBoxes:
 
 
 class HouseQueries:
-    """Answers queries about a house in one snapshot, which `set_snapshot` selects."""
+    """Answers geometric queries about a house in the snapshot that was last passed to `set_snapshot`."""
 
     def __init__(self, model: HouseModel) -> None:
         self._model = model
@@ -255,7 +255,10 @@ class SnapshotGeometry:
         return BasePlanner(self.grid, self.discs, self.loose, (x, y))
 
     def contact_free_distance(self, thing: int, point: np.ndarray) -> float:
-        """Return a distance from `point` at which the hand, in any direction, does not touch the thing."""
+        """Return a distance from `point` at which the hand cannot touch the thing.
+
+        This holds for all directions from `point`.
+        """
         corner = np.maximum(np.abs(self.boxes.low[thing] - point), np.abs(self.boxes.high[thing] - point))
         return float(np.sqrt(corner @ corner)) + 2 * HAND_RADIUS
 

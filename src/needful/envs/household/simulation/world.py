@@ -66,10 +66,11 @@ STEPS_PER_FRAME = 10
 
 
 def make_house(identity: Vector) -> tuple[ActivityDefinition, Scene]:
-    """Sample the definition of a task of an activity, and a scene (a house) for this task.
+    """Sample a task of an activity: its definition, with the numbers of objects, and a house for it.
 
     `identity` has three numbers: the index of the activity, the index of the split, and the seed. The
-    result depends on them only. Raises `NoPlaceError` if this seed yields no house.
+    result depends only on these numbers. Raises `NoPlaceError` if the house sampled with this seed has no
+    place for an object.
     """
     activity, split = ACTIVITIES[int(identity[0])], SPLITS[int(identity[1])]
     rng = rng_for(int(identity[2]), "house", activity.name, split.value)
@@ -105,7 +106,7 @@ class WorldCache:
 class World:
     """The simulator of one scene (a house).
 
-    The results of its methods depend on the arguments only. The true atoms of recent states are cached.
+    The results of its methods depend only on the arguments. The true atoms of recent states are cached.
     """
 
     def __init__(self, scene: Scene) -> None:

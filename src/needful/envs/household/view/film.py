@@ -54,8 +54,8 @@ def plan_keyframes(
 ) -> tuple[Keyframe, ...]:
     """Return about `max_count` evenly spaced moments of a plan, including the end of each step.
 
-    `states` has the initial state and the state after each action. It may have one more state, whose action
-    is unknown; then there are no moments between the last two states.
+    `states` has the initial state and the state after each action. It may have one more state at the end,
+    whose action is unknown. In this case, there are no moments between the last two states.
     """
     if not states:
         raise InvalidInputError("There is nothing to show: planning ended before the first step.")
@@ -104,13 +104,14 @@ def film_house(
 ) -> Film:
     """Return a film of a planning result.
 
-    If a step failed, a picture shows where its tries ended, and the film ends with the best one. Captions
-    list changes of the given predicates that an operator does not predict. Rendering needs OpenGL.
+    If a step failed, one picture shows the final states of its tries, and the film ends with the best try.
+    Captions list the changes of atoms that an operator did not predict; only atoms of the given predicates
+    are compared. Rendering needs OpenGL.
     """
     from PIL import Image
 
     scene, draws = world.model.scene, () if result.failure is None else result.failure.draws
-    started = len(result.states) - 1  # the state in which the failed step started, if one failed
+    started = len(result.states) - 1  # the index of the state in which a failed step started, if any
     result = result.with_missed_step()
     keyframes = plan_keyframes(world, result.states, result.actions, MAX_PICTURES)
     texts = PlanCaptions(result, goal, predicates)

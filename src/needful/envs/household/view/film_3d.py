@@ -70,8 +70,8 @@ def shapes(model: HouseModel) -> list[dict[str, Any]]:
 def arm(model: HouseModel) -> dict[str, Any]:
     """Return the data for drawing the robot's arm as a line from the shoulder to the hand.
 
-    They are the indices of the robot's base and hand, the height of the shoulder above the floor, and the
-    radius and colour of the line.
+    The data are the indices of the MuJoCo bodies of the robot's base and hand, the height of the shoulder
+    above the floor, and the radius and colour of the line.
     """
     return {
         "from": int(model.query_model.body(ROBOT_BODY).id),
@@ -109,11 +109,12 @@ def movements(model: HouseModel, states: Sequence[State]) -> Iterator[list[list[
 
 
 def moved_by_tries(model: HouseModel, before: State, draws: Sequence[Draw]) -> list[list[Any]]:
-    """Return what each try of the failed step moved, as a list per try.
+    """Return, for each try of the failed step, the MuJoCo bodies that the try moved.
 
-    The list has the number of the try's group (see `group_draws`), the bodies that moved with their new
-    poses, and the number of the try. `before` is the state in which the step starts. Tries in which the
-    controller did not run are left out, and at most `MAX_DRAWN_TRIES` tries are returned.
+    There is one list per try. It has three items: the number of the try's group (see `group_draws`), the
+    moved bodies with their new poses (see `movements`), and the number of the try. `before` is the state in
+    which the step starts. Tries in which the controller did not run are left out, and at most
+    `MAX_DRAWN_TRIES` tries are returned.
     """
     groups, _ = group_draws(draws)
     landed = [

@@ -32,8 +32,8 @@ TRY_OPACITY = 0.45
 MAX_FURNITURE_HEIGHT, FILL_FRACTION = 1.8, 0.97
 ELEVATION = -55.0
 FIELD_OF_VIEW = 45.0  # MuJoCo's default vertical field of view, in degrees
-# The viewing direction of an overview, the upward direction in its picture, and half the height that rooms
-# may fill at a distance of one metre.
+# AHEAD is the viewing direction of an overview, and UP points to the top of its picture. HALF_HEIGHT is
+# half the height, in metres, of the area that rooms may fill at a distance of one metre from the camera.
 AHEAD = np.array([0.0, np.cos(np.radians(ELEVATION)), np.sin(np.radians(ELEVATION))])
 UP = np.array([0.0, -np.sin(np.radians(ELEVATION)), np.cos(np.radians(ELEVATION))])
 HALF_HEIGHT = FILL_FRACTION * np.tan(np.radians(FIELD_OF_VIEW) / 2)
@@ -65,8 +65,9 @@ class Camera:
 def overview_camera(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4 / 3) -> Camera:
     """Return a camera that shows the given rooms obliquely from above; without rooms, the whole house.
 
-    `aspect` is the ratio of the picture's width to its height. Space beside the rooms shows the rest of the
-    house, as far as possible, and not the outside.
+    `aspect` is the ratio of the picture's width to its height. If the picture is wider than the rooms, the
+    camera moves sideways towards the middle of the house, but keeps all given rooms in the picture. So the
+    picture shows more of the house and less of the outside.
     """
     chosen = [room for room in scene.rooms if not rooms or room.name in rooms]
     if not chosen:
@@ -77,7 +78,7 @@ def overview_camera(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4
     corners = np.array(list(product((low[0], high[0]), (low[1], high[1]), (0.0, MAX_FURNITURE_HEIGHT))))
     x, y = ((low + high) / 2).tolist()
     # Perspective enlarges near objects, so the centre of the rooms is not the best centre of the picture.
-    # Compare several centres along y.
+    # Therefore, compare several centres along y.
     cameras = [
         (*_fit_camera(corners - (x, y + shift, 0.3), aspect), y + shift)
         for shift in np.linspace(-1.5, 1.5, 61).tolist()
@@ -90,10 +91,10 @@ def overview_camera(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4
 
 
 def _fit_camera(corners: np.ndarray, aspect: float) -> tuple[float, float]:
-    """Find the smallest distance from which the camera shows all corners; return two numbers.
+    """Return how high the corners reach in the picture, and the smallest distance that shows all corners.
 
-    The first number is the largest vertical distance of a corner from the middle of the picture. The second
-    is the distance of the camera. `corners` are relative to the point that the camera looks at.
+    The first number is the largest vertical distance of a corner from the middle of the picture, at this
+    camera distance. `corners` are relative to the point that the camera looks at.
     """
     heights, depths = np.abs(corners @ UP), corners @ AHEAD
     distance = float((np.maximum(heights, np.abs(corners[:, 0]) / aspect) / HALF_HEIGHT - depths).max())
@@ -141,7 +142,8 @@ class HouseRenderer:
         """Return a picture of a state as an array of height × width × 3 bytes.
 
         Without a camera, the picture shows the whole house. `tries` are other states, each with a colour
-        such as "#ff0000"; what is elsewhere in them is added as a transparent copy in this colour.
+        such as "#ff0000". If a shape has another pose in such a state, a transparent copy of the shape is
+        added at this other pose, in this colour.
         """
         self._apply_state(state)
         camera = camera or overview_camera(self._model.scene)
@@ -198,7 +200,7 @@ class HouseRenderer:
         self._scene.ngeom += 1
 
     def _add_copies(self, tried: State, colour: str) -> None:
-        """Add transparent copies of all geoms whose pose in the state `tried` differs from that shown."""
+        """Add transparent copies of the geoms whose pose in `tried` differs from that in the picture."""
         model, data = self._model.query_model, mujoco.MjData(self._model.query_model)
         apply_snapshot(self._model, data, as_snapshot(self._model, tried))
         mujoco.mj_kinematics(model, data)
