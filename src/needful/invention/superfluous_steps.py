@@ -16,7 +16,7 @@ from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.core.state import State
 
-# Demonstrations are set aside only if at least this number of others remain.
+# If fewer demonstrations than this have no superfluous step, all demonstrations are used.
 LEAST_REMAINING = 20
 
 
