@@ -370,7 +370,7 @@ def _only_operator(controller: str, learned: LearnedOperators) -> Operator | Non
 def _doubt_repaired(
     recorded: Sequence[Demonstration], repaired: Sequence[Demonstration]
 ) -> Iterator[Doubt]:
-    """Yield one doubt per predicate of which atoms in the demonstrations were taken for errors and repaired."""
+    """Yield one doubt per predicate whose atoms in the demonstrations looked wrong and were repaired."""
     changed = [
         (index, step, atom)
         for index, (old, new) in enumerate(zip(recorded, repaired, strict=True))
