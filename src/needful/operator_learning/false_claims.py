@@ -39,7 +39,8 @@ from needful.operator_learning.encoding import (
 from needful.operator_learning.matching import Matcher
 
 # The maximum number of groundings of one operator that are examined per transition.
-MAX_GROUNDINGS = 400
+MAX_GROUNDINGS = 8_000
+MIN_GROUNDINGS = 20
 
 
 class FalseClaims(NamedTuple):
@@ -99,17 +100,18 @@ class Validity:
 
     def _at(self, operator: Operator, numbers: Container[int] | None = None) -> dict[int, FalseClaims]:
         transitions = self._transitions.by_controller.get(operator.controller.name, ())
+        limit = max(MIN_GROUNDINGS, MAX_GROUNDINGS // max(1, len(transitions)))
         pairs = (
-            (one.number, self._false_claims(operator, one))
+            (one.number, self._false_claims(operator, one, limit))
             for one in transitions
             if numbers is None or one.number in numbers
         )
         return {number: claims for number, claims in pairs if claims is not NO_CLAIMS}
 
-    def _false_claims(self, operator: Operator, transition: EncodedTransition) -> FalseClaims:
+    def _false_claims(self, operator: Operator, transition: EncodedTransition, limit: int) -> FalseClaims:
         groundings = self._matcher.applicable(operator, transition)
         known, unknown = 0, frozenset[AtomKey]()
-        for objects in islice(groundings, MAX_GROUNDINGS):
+        for objects in islice(groundings, limit):
             known |= self._matcher.predict(operator, transition, objects) & ~transition.after
             unknown |= self._matcher.unknown_adds(operator, transition, objects)
         return FalseClaims(known, unknown) if known or unknown else NO_CLAIMS
@@ -214,7 +216,7 @@ def _most_frequent(
             continue
         applicable += 1
         atoms: set[LiftedAtom | DeletePattern] = set()
-        for objects in islice(groundings, MAX_GROUNDINGS):
+        for objects in islice(groundings, limit):
             grounded = [(atom, transition.table.ground((key,), objects)) for atom, key in adds]
             atoms.update(atom for atom, mask in grounded if not mask & transition.after)
             claimed = transition.after | functools.reduce(or_, (mask for _, mask in grounded), 0)

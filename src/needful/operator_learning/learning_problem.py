@@ -25,7 +25,7 @@ from needful.operator_learning.false_claims import Validity
 from needful.operator_learning.induction import Datum, Generalise, Inducer
 from needful.operator_learning.matching import Matcher
 from needful.operator_learning.objective import Hypothesis
-from needful.operator_learning.opportunities import OpportunityCache
+from needful.operator_learning.opportunities import OpportunityCache, WorkLimit
 from needful.operator_learning.partition import FittedOperator, Partition, partition
 from needful.operator_learning.unnamed_conditions import SharedCondition, shared_conditions
 
@@ -36,7 +36,8 @@ class LearningProblem(Abbreviated):
 
     `matcher` caches how operators match transitions, `inducer` caches induced operators, `validity` caches
     false claims, `opportunities` caches where operators were applicable, and `conditions` caches the
-    conditions on unnamed objects that some transitions have in common; see `unnamed_objects`.
+    conditions on unnamed objects that some transitions have in common; see `unnamed_objects`. `work` limits
+    the search for these conditions.
     """
 
     demonstrations: tuple[EncodedDemonstration, ...]
@@ -48,6 +49,7 @@ class LearningProblem(Abbreviated):
     skip_purposeless: bool = False
     opportunities: OpportunityCache = field(default_factory=dict)
     conditions: dict[tuple[Datum, ...], list[SharedCondition]] = field(default_factory=dict)
+    work: WorkLimit = field(default_factory=WorkLimit)
 
     @classmethod
     def of(

@@ -37,6 +37,9 @@ EXAMINED_GROUNDINGS = 10
 # examined: the sample is too small to decide whether there is enough evidence for a condition.
 DOUBTFUL_BITS = (2.0, 24.0)
 
+# The work of searching for conditions: one unit is one test of a condition at one opportunity.
+MAX_WORK = 400_000
+
 T = TypeVar("T")
 # A key consists of an operator's parameters, preconditions, negative preconditions and add effects. A value
 # consists of two dicts. The first contains the operator's opportunities in each demonstration. The second
@@ -48,6 +51,23 @@ OpportunityCache: TypeAlias = dict[
         dict[tuple[EncodedDemonstration, frozenset[AtomKey]], list[Datum]],
     ],
 ]
+
+
+class WorkLimit:
+    """Limits the work of a search; unlike a time limit, it has the same effect on every machine."""
+
+    def __init__(self, units: int = MAX_WORK) -> None:
+        self.left = units
+
+    def spend(self, units: int) -> None:
+        """Raise `WorkLimitReached` if more than the limit has been spent."""
+        self.left -= units
+        if self.left < 0:
+            raise WorkLimitReached
+
+
+class WorkLimitReached(Exception):
+    """Raised by `WorkLimit.spend`; never leaves operator learning."""
 
 
 def evidence_bits(held: int, opportunities: int) -> float:
@@ -72,6 +92,7 @@ class Opportunities:
         fitted: FittedOperator,
         demonstrations: Sequence[EncodedDemonstration],
         cache: OpportunityCache | None = None,
+        limit: WorkLimit | None = None,
     ) -> None:
         operator = fitted.operator
         self.arity = len(operator.parameters)
@@ -85,6 +106,7 @@ class Opportunities:
             operator.negative_preconditions,
             operator.add_effects,
         )
+        self._limit = limit
         self._found, self._lacking = ({} if cache is None else cache).setdefault(key, ({}, {}))
 
     def bits(self, *conditions: frozenset[AtomKey], stronger: frozenset[AtomKey] | None = None) -> float:
@@ -158,6 +180,8 @@ class Opportunities:
             if not held:
                 lacking.append(datum)
         self._lacking[demonstration, atoms] = lacking
+        if self._limit is not None:
+            self._limit.spend(len(results))
         return lacking
 
     def _of(self, demonstration: EncodedDemonstration) -> list[Datum]:

@@ -20,7 +20,8 @@ evidence, because many conditions hold everywhere. So one of the following must 
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 from needful.abstraction.atom_table import AtomKey, bits
@@ -38,7 +39,7 @@ from needful.operator_learning.hill_climbing import Climb, Resume
 from needful.operator_learning.induction import Datum, LiftedAtomMap, lifted_atoms
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.objective import Hypothesis
-from needful.operator_learning.opportunities import ANYTHING, Opportunities, holds
+from needful.operator_learning.opportunities import ANYTHING, Opportunities, WorkLimitReached, holds
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_conditions import (
     Condition,
@@ -54,6 +55,8 @@ ENOUGH_BITS = 8.0
 MIN_BITS = 2.0
 # The number of demonstrations whose transitions are first searched for shared conditions.
 SCREENING_DEMONSTRATIONS = 4
+# The work of trying a condition, per transition (see `WorkLimit`); measured in some worlds.
+WORK_PER_TRANSITION = 50
 # A condition on a further unnamed object needs this much more evidence than the condition without it.
 BITS_PER_OBJECT = 4.0
 
@@ -109,35 +112,61 @@ class _Proposal(NamedTuple):
         return frozenset[AtomKey]().union(*(condition.atoms for condition in self.conditions))
 
 
+# The proposals for an operator, given by its text and its transitions.
+ProposalCache: TypeAlias = dict[tuple[str, tuple[Datum, ...]], list[_Proposal]]
+
+
 def conditions_on_unnamed_objects(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb:
     """Give operators parameters for unnamed objects, until no further condition on them is accepted.
 
     After each new parameter, `resume` continues hill climbing, because the new precondition may make
-    further effects necessary. A condition is rejected if the result covers fewer transitions.
+    further effects necessary. A condition is rejected if the result covers fewer transitions. The search
+    also ends when the limit `LearningProblem.work` is reached.
     """
-    tried: set[tuple[str, Signature]] = set()
-    cache: dict[tuple[str, tuple[Datum, ...]], list[_Proposal]] = {}
-    patterns: set[Pattern] = set()
-    while True:
-        for proposal in _in_order(climb.hypothesis, problem, cache, patterns):
+    search = _Search(problem, resume)
+    with suppress(WorkLimitReached):
+        while (better := search.next_climb(climb)) is not None:
+            climb = better
+    return climb
+
+
+@dataclass(slots=True)
+class _Search:
+    """The state of a search for conditions on unnamed objects.
+
+    Attributes:
+        problem: the learning problem.
+        resume: continues hill climbing.
+        tried: the operators and conditions that were tried.
+        cache: the proposals for an operator and its transitions.
+        patterns: the predicates of the accepted divisions into cases.
+    """
+
+    problem: LearningProblem
+    resume: Resume
+    tried: set[tuple[str, Signature]] = field(default_factory=set)
+    cache: ProposalCache = field(default_factory=dict)
+    patterns: set[Pattern] = field(default_factory=set)
+
+    def next_climb(self, climb: Climb) -> Climb | None:
+        """Return the climb with the first condition that is accepted; None if there is none."""
+        for proposal in _in_order(climb.hypothesis, self.problem, self.cache, self.patterns):
             key = (proposal.fitted.operator.text, proposal.atoms)
-            if key in tried:
+            if key in self.tried:
                 continue
-            tried.add(key)
-            reached = _required(proposal, climb, problem, resume)
+            self.tried.add(key)
+            reached = _required(proposal, climb, self.problem, self.resume)
             if reached is not None:
-                climb = reached
                 if len(proposal.conditions) > 1:
-                    patterns.add(proposal.pattern)
-                break
-        else:
-            return climb
+                    self.patterns.add(proposal.pattern)
+                return reached
+        return None
 
 
 def _in_order(
     hypothesis: Hypothesis,
     problem: LearningProblem,
-    cache: dict[tuple[str, tuple[Datum, ...]], list[_Proposal]],
+    cache: ProposalCache,
     patterns: Set[Pattern],
 ) -> Iterator[_Proposal]:
     """Yield proposals in the order in which they are tried.
@@ -190,6 +219,7 @@ def purposeless_steps(hypothesis: Hypothesis) -> list[EncodedTransition]:
 
 def _required(proposal: _Proposal, climb: Climb, problem: LearningProblem, resume: Resume) -> Climb | None:
     """Return the climb in which an operator requires the proposed condition; None if it is rejected."""
+    problem.work.spend(WORK_PER_TRANSITION * problem.size)
     old, fitted = climb.hypothesis, proposal.fitted
     candidates = [one.candidate for one in old.fitted if one is not fitted]
     candidates += [require(fitted, condition) for condition in proposal.conditions]
@@ -275,7 +305,7 @@ def require(fitted: FittedOperator, condition: Condition) -> Candidate:
 def _proposals(
     hypothesis: Hypothesis,
     problem: LearningProblem,
-    cache: dict[tuple[str, tuple[Datum, ...]], list[_Proposal]],
+    cache: ProposalCache,
     purposeless: Set[str],
 ) -> list[_Proposal]:
     found: list[_Proposal] = []
@@ -304,7 +334,7 @@ def _opportunities(fitted: FittedOperator, problem: LearningProblem) -> Opportun
         (one for one in problem.demonstrations if one.index in used),
         key=lambda one: (len(one.transitions), len(one.table.objects), one.index),
     )
-    return Opportunities(fitted, demonstrations, problem.opportunities)
+    return Opportunities(fitted, demonstrations, problem.opportunities, problem.work)
 
 
 def _proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator[_Proposal]:
@@ -388,6 +418,7 @@ def _condition(fitted: FittedOperator, earlier: Signature | None, atoms: Signatu
 def _excludes_false_claims(fitted: FittedOperator, condition: Condition, problem: LearningProblem) -> bool:
     """Return whether the condition excludes a grounding at a transition with false claims."""
     arity = len(fitted.operator.parameters)
+    problem.work.spend(len(fitted.data))
     return any(
         not holds(condition.atoms, arity, (transition, objects), distinct=True)
         for number in problem.validity.of_operator(fitted.operator)
