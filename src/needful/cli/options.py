@@ -105,7 +105,7 @@ def execution_config(
 
 _DOMAIN = typer.Argument(
     metavar="DOMAIN",
-    help="Domain name (see `needful envs`), or MODULE:CLASS of your environment; its code is run.",
+    help="Domain name (see 'needful envs'), or MODULE:CLASS of your environment; its code is run.",
     autocompletion=completing(CATALOGUE),
 )
 Domain: TypeAlias = Annotated[str, _DOMAIN]
@@ -157,7 +157,7 @@ Invent: TypeAlias = Annotated[
 ]
 Keep: TypeAlias = Annotated[
     str,
-    typer.Option("--keep", metavar="NAME,...", help="Predicates to keep with --invent; `all` keeps all."),
+    typer.Option("--keep", metavar="NAME,...", help="Predicates to keep with --invent; 'all' keeps all."),
 ]
 Formulas: TypeAlias = Annotated[
     list[str] | None,

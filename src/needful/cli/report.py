@@ -30,7 +30,7 @@ def report(
         list[Path],
         typer.Argument(
             metavar="RUNS",
-            help="Run folders, folders that contain them, or folders of `needful reproduce`; runs of the "
+            help="Run folders, folders that contain them, or folders of 'needful reproduce'; runs of the "
             "same domain are compared.",
         ),
     ],

@@ -216,7 +216,7 @@ def _domains(given: Sequence[str] | None) -> tuple[str, ...]:
     own = [name for name in names if ":" in name]
     if own:
         raise typer.BadParameter(
-            f"{own[0]}: not a domain of `needful envs`. Use `needful run` for your environment.",
+            f"{own[0]}: not a domain of 'needful envs'. Use 'needful run' for your environment.",
             param_hint="--domains",
         )
     if ALL in names and names != (ALL,):

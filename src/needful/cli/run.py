@@ -136,7 +136,7 @@ def run_domain(
         repeat_runs(context, repeat, domain, out, _config)
         return
     if domain is None:
-        raise typer.BadParameter("name a domain (see `needful envs`).", param_hint="'DOMAIN'")
+        raise typer.BadParameter("name a domain (see 'needful envs').", param_hint="'DOMAIN'")
     config = _config(context, domain)
     with chosen_environment(domain) as environment, console.progress_bars() as progress:
         path = out or _new_folder(f"{environment.name}-{config.learner}-seed{config.seed}")

@@ -85,7 +85,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
 def doubted(run: RecordedRun) -> RecordedRun:
     """Return the run with a doubt that contains markup."""
     assert run.model is not None
-    doubt = Doubt(DoubtKind.FALSE_CLAIM, "Switch", "Switch", 3, f"Switch claims {MARKUP}", "", "Look.")
+    fact, advice = f"Switch claims {MARKUP}", "Look at it with `needful run --experiments`, or do not."
+    doubt = Doubt(DoubtKind.FALSE_CLAIM, "Switch", "Switch", 3, fact, "", advice)
     doubts = Doubts(8, false_claims=3, false_transitions=2, idle_steps=1, items=(doubt,))
     summary = {**run.summary, "false_claims_validated": 4}
     return replace(run, summary=summary, model=replace(run.model, doubts=doubts))
@@ -268,10 +269,24 @@ def test_doubts_are_listed_as_text(browser: Browser, pages: Pages) -> None:
         "4 false claims on left-out demonstrations",
         "1 idle step",
     ]
-    assert texts(browser, ".doubts li") == [f"false claim Switch claims {MARKUP}. Look."]
+    assert texts(browser, ".doubts li") == [
+        f"false claim Switch claims {MARKUP}. Look at it with needful run --experiments, or do not."
+    ]
+    assert texts(browser, ".doubts code") == ["needful run --experiments"]
     assert browser.run("window.hacked") is None
     open_page(browser, pages["screws"])
     assert texts(browser, "#doubts .quiet") == ["Nothing is doubtful."]
+
+
+def test_lines_do_not_end_inside_the_words_of_a_command(browser: Browser, pages: Pages) -> None:
+    for width in range(300, 420, 10):
+        open_page(browser, pages["doubted"], width)
+        assert browser.run(
+            "[...document.querySelectorAll('#doubts .word, #made .word')].every("
+            "one => one.getClientRects().length === 1 && one.offsetHeight < 30)"
+        )
+    open_page(browser, pages["endless"], PHONE)
+    assert browser.run("document.documentElement.scrollWidth") == PHONE
 
 
 def test_the_hill_climb_shows_the_changes_of_each_step(browser: Browser, pages: Pages) -> None:
@@ -360,7 +375,7 @@ def test_a_failed_task_shows_the_reason_and_replays_the_attempt(browser: Browser
     assert "these subgoal atoms did not hold: Lit(lamp3)" in failure
     assert texts(browser, ".failure .is-false") == ["does not hold: Lit(lamp3)"]
     (ended,) = texts(browser, ".steps .failed")
-    assert "Switch(lamp3)ended here" in ended
+    assert "Switch(lamp3)failed" in ended
     succeeded = int(browser.run("document.querySelector('.player input').max"))
     assert f"{succeeded - 1} steps succeeded" in failure
     assert "The last picture shows the best try of the failed step." in failure

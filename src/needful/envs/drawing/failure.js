@@ -11,10 +11,10 @@ function failureBox(plan, atoms, record) {
   const replay = end && worked ? `The attempt with the most progress is shown below: ${count(worked, "step")} succeeded.${shown}` : shown;
   return make("div", {class: "failure"},
     make("p", {}, make("strong", {}, `Not solved: ${words(record.outcome)}. `),
-      searching ? "Time ran out before the first abstract plan was found." : cause),
-    advice ? make("p", {}, make("strong", {}, "What to do: "), advice) : null,
+      searching ? "Time ran out before the first abstract plan was found." : prose(cause)),
+    advice ? make("p", {}, make("strong", {}, "What to do: "), prose(advice)) : null,
     missing.length ? make("div", {}, partHeading("Expected and missing"), atomList(missing, () => "false", "Missing atoms")) : null,
-    detail ? make("p", {class: "quiet"}, detail) : null,
+    detail ? make("p", {class: "quiet"}, prose(detail)) : null,
     replay ? make("p", {class: "quiet"}, replay.trim()) : null);
 }
 

@@ -66,14 +66,14 @@ function failures(run, open) {
   const first = run.learned ? failed.slice(0, MAX_LISTED_FAILURES) : [];
   const list = make("ul", {class: "failures"}, first.map(task => make("li", {},
     make("button", {type: "button", class: "link", onclick: () => open(task)}, `Task ${task.task}`),
-    ` ${task.failure || words(task.outcome)}`)));
+    " ", prose(task.failure || words(task.outcome)))));
   const more = failed.length - first.length;
   return make("div", {}, bars, first.length ? list : null,
     first.length && more > 0 ? make("p", {class: "quiet"}, `and ${more} more in the list of tasks below.`) : null);
 }
 
 function summarySection(run, open) {
-  const notes = run.notes.map(note => make("p", {class: "notice"}, note));
+  const notes = run.notes.map(note => make("p", {class: "notice"}, prose(note)));
   if (!run.learned) {
     notes.unshift(make("p", {class: "notice"},
       "Learning ran out of time, so there is no model, and no task was tried."));
