@@ -30,7 +30,7 @@ from recorded_runs import run_lamps, run_screws
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium to open pages with")
 
 WIDE, HIGH, PHONE = 1200, 900, 360
-MISSES = 12
+MISSES, UNLISTED = 12, 3188
 LAMPS, HOSTILE_LAMPS = Lamps(), Lamps(HOSTILE)
 # Names of 10,000 characters, and names that change the direction of the text.
 ENDLESS = LampNames(
@@ -130,7 +130,7 @@ def with_misses(run: RecordedRun) -> RecordedRun:
         )
         for number in range(MISSES)
     )
-    end = replace(plan.end, step=0, draws=draws)
+    end = replace(plan.end, step=0, draws=draws, unlisted=UNLISTED)
     failed = replace(plan, actions=(), states=plan.states[:1], holding=plan.holding[:1], end=end)
     return replace(run, records=run.records[1:2], plans={1: failed})
 
@@ -393,6 +393,9 @@ def test_a_failed_task_shows_the_reason_and_replays_the_attempt(browser: Browser
 def test_the_tries_of_a_failed_step_are_drawn_with_their_reasons(browser: Browser, pages: Pages) -> None:
     open_page(browser, pages["misses"])
     assert texts(browser, ".draws figcaption") == ["Parameters that were tried for step 1"]
+    assert texts(browser, ".draws p") == [
+        "12 of 3,200 draws shown. 3,192 draws have no mark in the picture, because the controller did not run."
+    ]
     reasons = texts(browser, ".draws .legend li")
     assert sum(int(reason.rpartition(" · ")[2]) for reason in reasons) == MISSES
     assert browser.run("document.querySelectorAll('.draws .try:not(.swatch *)').length") == 2 * MISSES

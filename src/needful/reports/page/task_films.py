@@ -159,7 +159,9 @@ def plan_data(plan: RecordedPlan, atoms: AtomList, bounds: Mapping[str, Bounds])
             "missing": atoms.add(end.missing),
             "landed": landed,
             "draws": draws_data(
-                end.draws, bounds.get(plan.steps[end.step].operator) if end.step < len(plan.steps) else None
+                end.draws,
+                bounds.get(plan.steps[end.step].operator) if end.step < len(plan.steps) else None,
+                end.unlisted,
             ),
         },
     }
