@@ -143,8 +143,7 @@ def run_domain(
         recorded = None if demonstrations is None else demonstrations_for(environment, demonstrations)
         with RunFolder.replacing(path, force, console.given_command(context)) as folder:
             result = run(environment, config, folder, progress, recorded)
-            progress.stage("Writing the report")
-            write_page([read_run(folder.path)], folder.path / PAGE_FILE, environment, RUN_FILMS)
+            write_page([read_run(folder.path)], folder.path / PAGE_FILE, progress, environment, RUN_FILMS)
     _print_warnings(result)
     if as_json:
         console.print_json({**result.summary, "out": str(path)})

@@ -394,7 +394,8 @@ def test_the_tries_of_a_failed_step_are_drawn_with_their_reasons(browser: Browse
     open_page(browser, pages["misses"])
     assert texts(browser, ".draws figcaption") == ["Parameters that were tried for step 1"]
     assert texts(browser, ".draws p") == [
-        "12 of 3,200 draws shown. 3,192 draws have no mark in the picture, because the controller did not run."
+        "12 of 3,200 draws shown. "
+        "3,192 draws have no mark in the picture, because the controller did not run."
     ]
     reasons = texts(browser, ".draws .legend li")
     assert sum(int(reason.rpartition(" · ")[2]) for reason in reasons) == MISSES
