@@ -331,6 +331,25 @@ def test_a_plan_is_scrubbed_played_and_stepped_through(browser: Browser, pages: 
     assert browser.messages == []
 
 
+def test_keys_work_after_a_click_on_the_picture(browser: Browser, pages: Pages) -> None:
+    open_page(browser, pages["lamps"])
+    click(browser, ".grid-of-chips .chip")
+    browser.run("document.querySelector('.picture').scrollIntoView({block: 'center'})")
+    x, y = browser.run(
+        "(({x, y, width, height}) => [x + width / 2, y + height / 2])("
+        "document.querySelector('.picture').getBoundingClientRect())"
+    )
+    for kind in ("mousePressed", "mouseReleased"):
+        browser.mouse(kind, x, y, button="left", clickCount=1)
+    for key, expected in (("End", "4"), ("ArrowLeft", "3"), ("Home", "·"), ("ArrowRight", "1")):
+        browser.press(key)
+        assert browser.run("document.querySelector('.steps [aria-current] .number').textContent") == expected
+    browser.press(" ", " ")
+    assert browser.run("document.querySelector('.primary').getAttribute('aria-label')") == "Pause"
+    browser.press(" ", " ")
+    assert browser.run("document.querySelector('.primary').getAttribute('aria-label')") == "Play"
+
+
 def test_moving_marks_are_interpolated(browser: Browser, pages: Pages) -> None:
     open_page(browser, pages["screws"])
     gripper = "document.querySelector('.picture path[stroke-width=\"2\"]').getBoundingClientRect().x"
