@@ -27,7 +27,11 @@ _CARD = (
 )
 _MONO = "font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.9em"
 _QUIET = "opacity:.7;font-size:.9em"
-_VERBS = {"adds": "#1a8a5a", "deletes": "#c0394f", "forgets": "#b07a00"}
+_VERBS = {
+    "adds": "color:#1a8a5a;font-size:.9em",
+    "deletes": "color:#c0394f;font-size:.9em",
+    "forgets": "color:#b07a00;font-size:.9em",
+}
 
 
 def escaped(text: object) -> str:
@@ -58,8 +62,8 @@ def sentence(title: str, text: str) -> str:
 def rows(pairs: Iterable[tuple[str, str]]) -> str:
     """Return a table with a name and a text per row."""
     lines = (
-        f'<tr style="background:none"><td style="text-align:left;vertical-align:top;{_QUIET};'
-        f'color:{_VERBS.get(name, "inherit")}">{escaped(name)}</td>'
+        f'<tr style="background:none"><td style="text-align:left;vertical-align:top;'
+        f'{_VERBS.get(name, _QUIET)}">{escaped(name)}</td>'
         f'<td dir="auto" style="text-align:left;{_MONO}">{escaped(text)}</td></tr>'
         for name, text in pairs
     )

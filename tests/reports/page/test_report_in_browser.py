@@ -343,7 +343,9 @@ def test_keys_work_after_a_click_on_the_picture(browser: Browser, pages: Pages) 
         browser.mouse(kind, x, y, button="left", clickCount=1)
     for key, expected in (("End", "4"), ("ArrowLeft", "3"), ("Home", "·"), ("ArrowRight", "1")):
         browser.press(key)
-        assert browser.run("document.querySelector('.steps [aria-current] .number').textContent") == expected
+        assert (
+            browser.run("document.querySelector('.steps [aria-current] .number').textContent") == expected
+        )
     browser.press(" ", " ")
     assert browser.run("document.querySelector('.primary').getAttribute('aria-label')") == "Pause"
     browser.press(" ", " ")

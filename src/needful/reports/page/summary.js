@@ -17,8 +17,9 @@ function summaryTiles(run) {
     tiles.push(tile(percent(solved / run.tasks.length), "solved", `${solved} of ${count(run.tasks.length, "unseen task")}`));
   }
   if (run.model) {
-    tiles.push(tile(String(run.model.operators.length), run.model.operators.length === 1 ? "operator" : "operators",
-      facts.coverage === undefined || facts.transitions === undefined ? null : `cover ${percent(facts.coverage)} of ${count(facts.transitions, "transition")}`));
+    const [noun, verb] = run.model.operators.length === 1 ? ["operator", "covers"] : ["operators", "cover"];
+    tiles.push(tile(String(run.model.operators.length), noun,
+      facts.coverage === undefined || facts.transitions === undefined ? null : `${verb} ${percent(facts.coverage)} of ${count(facts.transitions, "transition")}`));
   }
   const learning = learningSeconds(run);
   if (learning.length) {
