@@ -133,7 +133,8 @@ def _best_order(fixed: int, labels: Sequence[str], incidences: list[Incidence]) 
     """Return the indices of the variables in canonical order.
 
     The first `fixed` variables (the controller arguments) keep their order. `labels` holds the type name of
-    each variable, or empty texts if types are ignored. `incidences` holds the operator's atoms.
+    each variable, or empty strings if types are ignored. `incidences` holds the operator's atoms and delete
+    patterns, with the indices of their variables.
     """
     colours = [index if index < fixed else fixed for index in range(len(labels))]
     if len(labels) - fixed <= 1:

@@ -287,10 +287,11 @@ class ExperimentResult(Abbreviated):
     """The result of one experiment: the result of its best try.
 
     The best try is the first one after which all predicted atoms hold. Without such a try, it is the first
-    one after which the add effects hold, or else the last executed one.
+    one for which `changed` is true, or else the last executed one.
 
     Attributes:
-        changed: whether all add effects hold after the action, except those that are allowed to fail.
+        changed: whether all add effects hold after the action, not counting those in `may_fail` (see
+            `ExperimentRunner.run`).
         predicted: whether everything that the operator predicts holds after the action.
         missed: the atoms that were predicted but do not hold after the action.
         missed_lifted: the atoms of `missed` as lifted atoms over the operator's parameters; None if an atom

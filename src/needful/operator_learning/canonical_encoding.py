@@ -26,9 +26,11 @@ INITIAL, ADDED, DELETED, GOAL, EXECUTED, KINDS = range(6)
 def encode_canonically(
     demonstrations: Sequence[Demonstration], deadline: Deadline = NO_DEADLINE
 ) -> CanonicalNames:
-    """Return the demonstrations with canonical names, in canonical order, along with the user's names.
+    """Return the demonstrations with canonical names (see `canonical_names`), in canonical order.
 
-    Raises `LearningTimeoutError` if the deadline passes.
+    The result also contains the original names, to translate learned operators back.
+
+        Raises `LearningTimeoutError` if the deadline passes.
     """
     reader = _Reader()
     for demonstration in demonstrations:

@@ -370,7 +370,7 @@ def _only_operator(controller: str, learned: LearnedOperators) -> Operator | Non
 def _doubt_repaired(
     recorded: Sequence[Demonstration], repaired: Sequence[Demonstration]
 ) -> Iterator[Doubt]:
-    """Yield one doubt per predicate with repaired atoms."""
+    """Yield one doubt per predicate whose atoms in the demonstrations looked wrong and were repaired."""
     changed = [
         (index, step, atom)
         for index, (old, new) in enumerate(zip(recorded, repaired, strict=True))

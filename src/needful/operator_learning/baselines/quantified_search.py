@@ -174,7 +174,7 @@ class PredictionScore:
 
 
 class PredictionScorer:
-    """Scores operators on the transitions of their controller, and caches every score."""
+    """Counts how well operators predict the transitions of their controller, and caches the results."""
 
     def __init__(self, transitions: TransitionIndex, deadline: Deadline = NO_DEADLINE) -> None:
         self._transitions = transitions
