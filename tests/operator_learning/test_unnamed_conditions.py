@@ -11,6 +11,7 @@ from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import Operator
 from needful.operator_learning.candidates import canonical_candidate
+from needful.operator_learning.case_conditions import consumption_classes
 from needful.operator_learning.encoding import encode_demonstrations
 from needful.operator_learning.opportunities import ANYTHING, TYPE_PREFIX, holds
 from needful.operator_learning.partition import FittedOperator
@@ -18,7 +19,6 @@ from needful.operator_learning.unnamed_conditions import (
     Consumption,
     condition_of,
     consumed_objects,
-    consumption_classes,
     has_unique_witnesses,
     shared_signatures,
     signatures_before,

@@ -76,7 +76,7 @@ class Opportunities:
         operator = fitted.operator
         self.arity = len(operator.parameters)
         self._operator = operator
-        self._demonstrations = demonstrations
+        self.demonstrations = demonstrations
         self._examined = evenly(demonstrations, EXAMINED_DEMONSTRATIONS)
         self._scale = len(demonstrations) / max(1, len(self._examined))
         key = (
@@ -99,7 +99,7 @@ class Opportunities:
         low, high = DOUBTFUL_BITS
         if self._scale == 1.0 or not low <= estimate <= high:
             return estimate
-        return self._bits(conditions, self._demonstrations, stronger)
+        return self._bits(conditions, self.demonstrations, stronger)
 
     def _bits(
         self,
@@ -119,7 +119,7 @@ class Opportunities:
     def bits_against(self, atom: AtomKey) -> float:
         """Return the evidence, in bits, that an atom over the operator's parameters must not hold."""
         total = 0.0
-        for demonstration in self._demonstrations:
+        for demonstration in self.demonstrations:
             if not demonstration.table.with_predicate(atom[0]):
                 continue  # The atom holds nowhere in this demonstration, which thus contributes 0 bits.
             data = self._of(demonstration)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import and_, or_
 from typing import NamedTuple, TypeAlias
 
@@ -69,16 +69,16 @@ class Consumption(NamedTuple):
 
 def consumed_objects(fitted: FittedOperator) -> list[Consumption]:
     """Return the unnamed objects about which every transition of an operator made an atom false."""
-    per_datum = [_changed_once(datum, datum[0].deleted) for datum in fitted.data]
+    per_datum = [changed_once(datum, datum[0].deleted) for datum in fitted.data]
     common = set(per_datum[0]).intersection(*per_datum[1:])
     if not common:
         return []
-    added = [_changed_once(datum, datum[0].added) for datum in fitted.data]
+    added = [changed_once(datum, datum[0].added) for datum in fitted.data]
     found: dict[tuple[int, ...], Consumption] = {}
     for key in sorted(common):
         objects = tuple(one[key] for one in per_datum)
         signatures = [
-            _signature_of(number, datum) for datum, number in zip(fitted.data, objects, strict=True)
+            signature_of(number, datum) for datum, number in zip(fitted.data, objects, strict=True)
         ]
         replaced = all(key in one for one in added)
         atoms = frozenset.intersection(*signatures)
@@ -86,54 +86,19 @@ def consumed_objects(fitted: FittedOperator) -> list[Consumption]:
     return list(found.values())
 
 
-def consumption_classes(fitted: FittedOperator) -> list[Condition]:
-    """Divide the transitions of an operator into classes, according to an atom that they made false.
-
-    All transitions of a class made the same lifted atom false. This atom has at most one unnamed object (an
-    object to which no parameter is bound). The result has one condition per class: the atoms about the
-    unnamed object that held before all transitions of the class, or only the atom itself if it has no
-    unnamed object. There must be at least two classes, each with at least two transitions; otherwise the
-    result is empty. If several divisions are possible, frequent atoms are preferred.
-    """
-    unnamed = [_changed_once(datum, datum[0].deleted) for datum in fitted.data]
-    named = [_deleted_named(datum) for datum in fitted.data]
-    support: dict[AtomKey, set[int]] = {}
-    for index in range(len(fitted.data)):
-        for key in (*unnamed[index], *named[index]):
-            support.setdefault(key, set()).add(index)
-    waiting, found = set(range(len(fitted.data))), list[Condition]()
-    for key in sorted(support, key=lambda key: (-len(support[key]), key)):
-        if not 2 <= len(support[key]) < len(fitted.data) or not support[key] <= waiting:
-            continue
-        waiting -= support[key]
-        data = tuple(fitted.data[index] for index in sorted(support[key]))
-        part = replace(fitted, data=data)
-        if key in named[min(support[key])]:
-            condition = _typed(part, frozenset({key}), [()] * len(data))
-        else:
-            objects = [unnamed[index][key] for index in sorted(support[key])]
-            signatures = [_signature_of(number, one) for one, number in zip(data, objects, strict=True)]
-            atoms = frozenset(one for one in frozenset.intersection(*signatures) if ANYTHING not in one[1])
-            condition = _typed(part, atoms, [(number,) for number in objects])
-        if condition is None:
-            return []
-        found.append(condition)
-    return found if len(found) >= 2 and not waiting else []
-
-
-def _deleted_named(datum: Datum) -> set[AtomKey]:
-    """Return the deleted atoms that have only named objects."""
+def named_atoms(datum: Datum, atoms: int) -> set[AtomKey]:
+    """Return those of the given atoms (a mask) in which all objects are bound to parameters."""
     transition, objects = datum
     index_of = {number: index for index, number in enumerate(objects)}
     table = transition.table
     return {
         (table.atoms[atom].predicate.name, tuple(index_of[number] for number in table.arguments[atom]))
-        for atom in bits(transition.deleted)
+        for atom in bits(atoms)
         if all(number in index_of for number in table.arguments[atom])
     }
 
 
-def _changed_once(datum: Datum, changed: int) -> dict[AtomKey, int]:
+def changed_once(datum: Datum, changed: int) -> dict[AtomKey, int]:
     """Return the changed atoms about one unnamed object, each with this object.
 
     An atom that changed for several unnamed objects is left out.
@@ -141,7 +106,7 @@ def _changed_once(datum: Datum, changed: int) -> dict[AtomKey, int]:
     transition, objects = datum
     found: dict[AtomKey, int] = {}
     several: set[AtomKey] = set()
-    for number, key in _atoms_about_unnamed(transition, objects, changed):
+    for number, key in atoms_about_unnamed(transition, objects, changed):
         if ANYTHING not in key[1] and found.setdefault(key, number) != number:
             several.add(key)
     return {key: number for key, number in found.items() if key not in several}
@@ -238,7 +203,7 @@ def signatures_before(datum: Datum) -> dict[int, Signature]:
     """Return the signature of each unnamed object about which some atom held before a transition."""
     transition, objects = datum
     found: dict[int, list[AtomKey]] = {}
-    for number, key in _atoms_about_unnamed(transition, objects, transition.before):
+    for number, key in atoms_about_unnamed(transition, objects, transition.before):
         if number in found:
             found[number].append(key)
         else:
@@ -246,11 +211,11 @@ def signatures_before(datum: Datum) -> dict[int, Signature]:
     return {number: _with_types(keys, number, datum) for number, keys in found.items()}
 
 
-def _signature_of(number: int, datum: Datum) -> Signature:
+def signature_of(number: int, datum: Datum) -> Signature:
     """Return the signature of one unnamed object before a transition."""
     transition, objects = datum
     atoms = transition.before & transition.table.with_object(number)
-    keys = [key for one, key in _atoms_about_unnamed(transition, objects, atoms) if one == number]
+    keys = [key for one, key in atoms_about_unnamed(transition, objects, atoms) if one == number]
     return _with_types(keys, number, datum)
 
 
@@ -278,7 +243,7 @@ def _without_unlinked_types(atoms: Signature) -> Signature:
     return atoms if linked else atoms - types
 
 
-def _atoms_about_unnamed(
+def atoms_about_unnamed(
     transition: EncodedTransition, objects: Sequence[int], atoms: int
 ) -> Iterator[tuple[int, AtomKey]]:
     """Yield the atoms about unnamed objects: the object's number, and the key of the lifted atom.
@@ -324,46 +289,48 @@ def condition_of(
         row.append(number)
     index = len(data[0][1])
     keys = {key for key in atoms if ANYTHING not in key[1]}
+    extended = [
+        (transition, (*objects, *row)) for (transition, objects), row in zip(fitted.data, rows, strict=True)
+    ]
     for count, (name, indices) in enumerate(sorted(key for key in atoms if ANYTHING in key[1]), start=1):
         keys.add((name, tuple(index + count if i == ANYTHING else i for i in indices)))
-        for row, (transition, named) in zip(rows, data, strict=True):
-            row.append(
-                _partner(
-                    transition, (*named, row[index - len(fitted.operator.parameters)]), (name, indices)
-                )
-            )
+        key = (name, tuple(index + 1 if i == ANYTHING else i for i in indices))
+        for row, partner in zip(rows, _partners(extended, key), strict=True):
+            row.append(partner)
     all_atoms = frozenset(keys) | (earlier.atoms if earlier else frozenset())
-    return _typed(fitted, all_atoms, [tuple(row) for row in rows])
+    return condition_on(fitted, all_atoms, [tuple(row) for row in rows])
+
+
+def named_condition(fitted: FittedOperator, atoms: Signature) -> Condition | None:
+    """Return the condition that atoms over the operator's parameters hold."""
+    return condition_on(fitted, atoms, [()] * len(fitted.data))
 
 
 def first_witness(datum: Datum, atoms: Signature) -> int:
     """Return the first unnamed object that satisfied the atoms before a transition."""
-    return next(bits(_witnesses(datum, atoms)))
+    return next(bits(witnesses(datum, atoms)))
 
 
 def has_unique_witnesses(data: Sequence[Datum], atoms: Signature) -> bool:
     """Return whether exactly one unnamed object satisfied the atoms before each transition."""
-    return all(_witnesses(datum, atoms).bit_count() == 1 for datum in data)
+    return all(witnesses(datum, atoms).bit_count() == 1 for datum in data)
 
 
-def _witnesses(datum: Datum, atoms: Signature) -> int:
+def witnesses(datum: Datum, atoms: Signature) -> int:
     """Return the mask of the unnamed objects that satisfied the atoms before a transition."""
     return functools.reduce(and_, (_unnamed_objects_with(key, datum) for key in atoms))
 
 
-def _partner(transition: EncodedTransition, bound: Sequence[int], key: AtomKey) -> int:
-    """Return the first object that can stand for `ANYTHING` in an atom that held before a transition."""
-    name, indices = key
-    table = transition.table
-    mask = transition.before & table.with_predicate(name)
-    for position, index in enumerate(indices):
-        if index != ANYTHING:
-            mask &= table.with_argument(name, position, bound[index])
-    position = indices.index(ANYTHING)
-    return min(n for atom in bits(mask) if (n := table.arguments[atom][position]) not in bound)
+def _partners(data: Sequence[Datum], key: AtomKey) -> list[int]:
+    """Return an object for each transition that satisfied an atom and, if possible, the same further atoms.
+
+    In the atom's key, the highest index stands for this object.
+    """
+    atoms = next((one for one in shared_signatures(data) if key in one), frozenset({key}))
+    return [first_witness(datum, atoms) for datum in data]
 
 
-def _typed(
+def condition_on(
     fitted: FittedOperator, atoms: Signature, objects: Sequence[tuple[int, ...]]
 ) -> Condition | None:
     """Return the condition with a type for each of its unnamed objects.

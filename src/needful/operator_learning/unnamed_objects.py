@@ -21,11 +21,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from needful.abstraction.atom_table import AtomKey, bits
-from needful.core.objects import Variable
+from needful.core.objects import Type, Variable
 from needful.operator_learning.candidates import Candidate, canonical_candidate
+from needful.operator_learning.case_conditions import (
+    best_division,
+    consumption_classes,
+    linking_division,
+    predicates_of,
+    supplied_keys,
+)
 from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.hill_climbing import Climb, Resume
 from needful.operator_learning.induction import Datum, LiftedAtomMap, lifted_atoms
@@ -38,7 +45,6 @@ from needful.operator_learning.unnamed_conditions import (
     Signature,
     condition_of,
     consumed_objects,
-    consumption_classes,
 )
 
 # A condition with at least `ENOUGH_BITS` of evidence is informative: it would hold by chance with a
@@ -50,6 +56,9 @@ MIN_BITS = 2.0
 SCREENING_DEMONSTRATIONS = 4
 # A condition on a further unnamed object needs this much more evidence than the condition without it.
 BITS_PER_OBJECT = 4.0
+
+# The names of the predicates in each case of a division.
+Pattern: TypeAlias = frozenset[frozenset[str]]
 
 
 class _Proposal(NamedTuple):
@@ -65,6 +74,8 @@ class _Proposal(NamedTuple):
     consumed: bool = False
     replaced: bool = False
     excludes_false_claims: bool = False
+    repeated: bool = False
+    links: bool = False
 
     def is_promising(self, purposeless: Set[str]) -> bool:
         """Return whether the condition may be accepted; see the list at the top of this module.
@@ -88,6 +99,11 @@ class _Proposal(NamedTuple):
         return (not first, -self.bits, size, text, sorted(self.atoms))
 
     @property
+    def pattern(self) -> Pattern:
+        """The names of the predicates in each condition."""
+        return frozenset(predicates_of(one.atoms) for one in self.conditions)
+
+    @property
     def atoms(self) -> Signature:
         """The atoms of all conditions."""
         return frozenset[AtomKey]().union(*(condition.atoms for condition in self.conditions))
@@ -101,8 +117,9 @@ def conditions_on_unnamed_objects(climb: Climb, problem: LearningProblem, resume
     """
     tried: set[tuple[str, Signature]] = set()
     cache: dict[tuple[str, tuple[Datum, ...]], list[_Proposal]] = {}
+    patterns: set[Pattern] = set()
     while True:
-        for proposal in _proposals(climb.hypothesis, problem, cache):
+        for proposal in _in_order(climb.hypothesis, problem, cache, patterns):
             key = (proposal.fitted.operator.text, proposal.atoms)
             if key in tried:
                 continue
@@ -110,9 +127,50 @@ def conditions_on_unnamed_objects(climb: Climb, problem: LearningProblem, resume
             reached = _required(proposal, climb, problem, resume)
             if reached is not None:
                 climb = reached
+                if len(proposal.conditions) > 1:
+                    patterns.add(proposal.pattern)
                 break
         else:
             return climb
+
+
+def _in_order(
+    hypothesis: Hypothesis,
+    problem: LearningProblem,
+    cache: dict[tuple[str, tuple[Datum, ...]], list[_Proposal]],
+    patterns: Set[Pattern],
+) -> Iterator[_Proposal]:
+    """Yield proposals in the order in which they are tried.
+
+    Divisions into cases are tried after the conditions that all transitions share, but before conditions
+    that no atom connects to the operator's parameters.
+    """
+    purposeless = _purposeless_predicates(hypothesis)
+    shared = _proposals(hypothesis, problem, cache, purposeless)
+    yield from filter(_linked, shared)
+    yield from _divisions(hypothesis, problem, patterns)
+    yield from (one for one in shared if not _linked(one))
+
+
+def _divisions(hypothesis: Hypothesis, problem: LearningProblem, patterns: Set[Pattern]) -> list[_Proposal]:
+    """Return proposals to divide operators into cases.
+
+    A division needs enough evidence by itself if it links parameters. Less evidence suffices if it may give
+    a purpose to steps without one, or if another operator was divided by the same predicates.
+    """
+    found: list[_Proposal] = []
+    purposeless = purposeless_steps(hypothesis)
+    known = frozenset[frozenset[str]]().union(*patterns)
+    for fitted in hypothesis.fitted:
+        opportunities = _opportunities(fitted, problem)
+        division = best_division(fitted, opportunities, supplied_keys(fitted, purposeless), known)
+        if division is not None and division.bits >= MIN_BITS:
+            proposal = _Proposal(fitted, division.conditions, division.bits)
+            found.append(proposal._replace(repeated=proposal.pattern in patterns))
+        division = linking_division(fitted, opportunities)
+        if division is not None and division.bits >= ENOUGH_BITS:
+            found.append(_Proposal(fitted, division.conditions, division.bits, links=True))
+    return sorted(found, key=lambda one: one.rank)
 
 
 def named_objects_only(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb:
@@ -142,6 +200,9 @@ def _required(proposal: _Proposal, climb: Climb, problem: LearningProblem, resum
     claims, earlier = problem.false_claims(new), problem.false_claims(old)
     informative, linked = proposal.bits >= ENOUGH_BITS, _linked(proposal)
     gives_purpose = len(purposeless_steps(new)) < len(purposeless_steps(old))
+    if len(proposal.conditions) > 1 and not proposal.consumed:
+        justified = gives_purpose or proposal.repeated or proposal.links
+        return reached if justified and claims <= earlier else None
     accepted = (
         (claims < earlier and (linked or proposal.consumed))
         or (proposal.replaced and claims <= earlier)
@@ -154,7 +215,8 @@ def _required(proposal: _Proposal, climb: Climb, problem: LearningProblem, resum
 def _linked(proposal: _Proposal) -> bool:
     """Return whether atoms connect each object of a condition to a parameter of the operator.
 
-    The connection may be indirect: through atoms that mention other objects of the condition. A condition
+    The connection may be indirect: through atoms that mention other objects of the condition. An object
+    that is the only one of its type needs no connection. A condition
     without a connection may be a mere habit of the demonstrator, who for example walks to the table only
     while holding something.
 
@@ -166,12 +228,24 @@ def _linked(proposal: _Proposal) -> bool:
         if not arity and len(condition.atoms) == 1:
             return False
         linked = set(range(arity)) or {0}
+        linked |= {
+            arity + index for index, kind in enumerate(condition.types) if _is_unique(kind, condition)
+        }
         atoms = {frozenset(indices) for _, indices in condition.atoms}
         while reached := {index for one in atoms if one & linked for index in one} - linked:
             linked |= reached
         if len(linked) < arity + len(condition.types):
             return False
     return True
+
+
+def _is_unique(kind: Type, condition: Condition) -> bool:
+    """Return whether each demonstration of a condition has exactly one object of the given type.
+
+    An atom about such an object, for example HandEmpty(robot), is like an atom without objects.
+    """
+    tables = [transition.table for transition, _ in condition.data]
+    return bool(tables) and all(table.of_type(kind).bit_count() == 1 for table in tables)
 
 
 def require(fitted: FittedOperator, condition: Condition) -> Candidate:
@@ -202,6 +276,7 @@ def _proposals(
     hypothesis: Hypothesis,
     problem: LearningProblem,
     cache: dict[tuple[str, tuple[Datum, ...]], list[_Proposal]],
+    purposeless: Set[str],
 ) -> list[_Proposal]:
     found: list[_Proposal] = []
     for fitted in hypothesis.fitted:
@@ -209,23 +284,32 @@ def _proposals(
         if key not in cache:
             cache[key] = list(_proposals_for(fitted, problem))
         found += (one._replace(fitted=fitted) for one in cache[key])
-    purposeless = {
-        transition.table.atoms[atom].predicate.name
-        for transition in purposeless_steps(hypothesis)
-        for atom in bits(transition.added)
-    }
     promising = (one for one in found if one.is_promising(purposeless))
     return sorted(promising, key=lambda one: one.rank)
 
 
-def _proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator[_Proposal]:
-    """Yield the conditions that one operator might require."""
+def _purposeless_predicates(hypothesis: Hypothesis) -> set[str]:
+    """Return the names of the predicates of which atoms were added by steps without purpose."""
+    return {
+        transition.table.atoms[atom].predicate.name
+        for transition in purposeless_steps(hypothesis)
+        for atom in bits(transition.added)
+    }
+
+
+def _opportunities(fitted: FittedOperator, problem: LearningProblem) -> Opportunities:
+    """Return the opportunities of an operator in the demonstrations that use it."""
     used = {transition.demonstration for transition, _ in fitted.data}
     demonstrations = sorted(
         (one for one in problem.demonstrations if one.index in used),
         key=lambda one: (len(one.transitions), len(one.table.objects), one.index),
     )
-    opportunities = Opportunities(fitted, demonstrations, problem.opportunities)
+    return Opportunities(fitted, demonstrations, problem.opportunities)
+
+
+def _proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator[_Proposal]:
+    """Yield the conditions that one operator might require."""
+    opportunities = _opportunities(fitted, problem)
     consumed: list[Signature] = []
     for one in consumed_objects(fitted):
         evidence = opportunities.bits(one.atoms)
@@ -237,7 +321,7 @@ def _proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator
             yield _Proposal(fitted, (condition,), evidence, True, one.replaced, excludes)
     if not consumed:
         yield from _division(fitted, opportunities)
-    first = {one.index for one in demonstrations[:SCREENING_DEMONSTRATIONS]}
+    first = {one.index for one in opportunities.demonstrations[:SCREENING_DEMONSTRATIONS]}
     screening = tuple(datum for datum in fitted.data if datum[0].demonstration in first)
     # For speed, test a few transitions first: if these share no condition, all transitions share none.
     screened = problem.shared_conditions(screening)

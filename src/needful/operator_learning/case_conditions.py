@@ -1,0 +1,301 @@
+"""Divide an operator into cases with different conditions.
+
+For example, a drawer can be pulled out if it is the topmost one, or if the drawer above it is closed. No
+condition held before all transitions of `pull(drawer)`, but each transition satisfied one of the two. The
+operator is divided into one operator per case.
+
+A case is a set of atoms that held before some of the transitions: atoms over the operator's parameters, or
+atoms about one unnamed object (an object to which no parameter is bound). `unnamed_objects` decides which
+divisions are accepted.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import replace
+from functools import cached_property
+from operator import or_
+from typing import NamedTuple
+
+from needful.abstraction.atom_table import AtomKey, lifted_key
+from needful.operator_learning.encoding import EncodedTransition
+from needful.operator_learning.induction import Datum
+from needful.operator_learning.opportunities import ANYTHING, TYPE_PREFIX, Opportunities
+from needful.operator_learning.partition import FittedOperator
+from needful.operator_learning.unnamed_conditions import (
+    Condition,
+    Signature,
+    atoms_about_unnamed,
+    changed_once,
+    condition_of,
+    condition_on,
+    named_atoms,
+    named_condition,
+    shared_signatures,
+    signature_of,
+    signatures_before,
+    witnesses,
+)
+
+# The maximum number of cases, and the minimum number of transitions of a case.
+MAX_CASES = 4
+MIN_TRANSITIONS = 2
+# An atom that steps without purpose added counts as supplied if it held before this many transitions.
+MIN_SUPPLIED = 2
+# The maximum number of divisions of an operator for which the evidence is computed.
+MAX_DIVISIONS = 20
+# The evidence, in bits, that each case after the first one costs: more cases fit more easily by chance.
+BITS_PER_CASE = 2.0
+
+
+class Division(NamedTuple):
+    """A division of an operator into cases, with the evidence for it in bits."""
+
+    conditions: tuple[Condition, ...]
+    bits: float
+
+
+def best_division(
+    fitted: FittedOperator,
+    opportunities: Opportunities,
+    supplied: Set[AtomKey],
+    predicates: Set[frozenset[str]],
+) -> Division | None:
+    """Return the division of an operator into cases with the most evidence; None if there is no division.
+
+    The first case must contain one of the `supplied` atoms, or consist of atoms of one of the given sets of
+    predicates.
+    """
+    if not supplied and not predicates:
+        return None
+    search = _CaseSearch(fitted)
+    divisions = (
+        cases
+        for first, members in search.classes.items()
+        if not supplied.isdisjoint(first) or predicates_of(first) in predicates
+        for cases in search.complete([first], members)
+    )
+    return search.best(divisions, opportunities)
+
+
+def linking_division(fitted: FittedOperator, opportunities: Opportunities) -> Division | None:
+    """Return the division by atoms that link parameters which no precondition links; None if there is none.
+
+    For example, `move(robot, tile)` moves a robot from a tile to the one above, below or beside it. Each
+    case has another atom about the two tiles.
+    """
+    if len(fitted.operator.parameters) < 2:
+        return None
+    search = _CaseSearch(fitted, links_only=True)
+    largest = search.largest(frozenset(range(len(fitted.data))))
+    divisions = search.complete([largest], search.classes[largest]) if largest is not None else ()
+    return search.best(divisions, opportunities)
+
+
+def consumption_classes(fitted: FittedOperator) -> list[Condition]:
+    """Divide the transitions of an operator into classes, according to an atom that they made false.
+
+    All transitions of a class made the same lifted atom false. This atom has at most one unnamed object (an
+    object to which no parameter is bound). The result has one condition per class: the atoms about the
+    unnamed object that held before all transitions of the class, or only the atom itself if it has no
+    unnamed object. There must be at least two classes, each with at least two transitions; otherwise the
+    result is empty. If several divisions are possible, frequent atoms are preferred.
+    """
+    unnamed = [changed_once(datum, datum[0].deleted) for datum in fitted.data]
+    named = [named_atoms(datum, datum[0].deleted) for datum in fitted.data]
+    support: dict[AtomKey, set[int]] = {}
+    for index in range(len(fitted.data)):
+        for key in (*unnamed[index], *named[index]):
+            support.setdefault(key, set()).add(index)
+    waiting, found = set(range(len(fitted.data))), list[Condition]()
+    for key in sorted(support, key=lambda key: (-len(support[key]), key)):
+        if not 2 <= len(support[key]) < len(fitted.data) or not support[key] <= waiting:
+            continue
+        waiting -= support[key]
+        data = tuple(fitted.data[index] for index in sorted(support[key]))
+        part = replace(fitted, data=data)
+        if key in named[min(support[key])]:
+            condition = named_condition(part, frozenset({key}))
+        else:
+            objects = [unnamed[index][key] for index in sorted(support[key])]
+            signatures = [signature_of(number, one) for one, number in zip(data, objects, strict=True)]
+            atoms = frozenset(one for one in frozenset.intersection(*signatures) if ANYTHING not in one[1])
+            condition = condition_on(part, atoms, [(number,) for number in objects])
+        if condition is None:
+            return []
+        found.append(condition)
+    return found if len(found) >= 2 and not waiting else []
+
+
+def supplied_keys(fitted: FittedOperator, purposeless: Iterable[EncodedTransition]) -> set[AtomKey]:
+    """Return the atoms that steps without purpose added before transitions of an operator.
+
+    The atoms still held before the transition. They are lifted over the operator's parameters and at most
+    one unnamed object, and returned only if this happened before at least `MIN_SUPPLIED` transitions.
+    """
+    added: dict[int, list[EncodedTransition]] = {}
+    for step in purposeless:
+        added.setdefault(step.demonstration, []).append(step)
+    counts: Counter[AtomKey] = Counter()
+    for datum in fitted.data:
+        transition, objects = datum
+        earlier = (one for one in added.get(transition.demonstration, ()) if one.number < transition.number)
+        supplied = functools.reduce(or_, (one.added for one in earlier), 0) & transition.before
+        if supplied:
+            unnamed = {key for _, key in atoms_about_unnamed(transition, objects, supplied)}
+            counts.update(named_atoms(datum, supplied) | unnamed)
+    return {key for key, count in counts.items() if count >= MIN_SUPPLIED}
+
+
+def predicates_of(atoms: Signature) -> frozenset[str]:
+    """Return the names of the predicates of a condition, without types."""
+    return frozenset(name for name, _ in atoms if name[0] != TYPE_PREFIX)
+
+
+class _CaseSearch:
+    """The cases of one operator.
+
+    Attributes:
+        classes: a map from cases to their transitions, as indices of the operator's data.
+    """
+
+    def __init__(self, fitted: FittedOperator, links_only: bool = False) -> None:
+        self._fitted = fitted
+        self._arity = len(fitted.operator.parameters)
+        index_of = {variable: index for index, variable in enumerate(fitted.operator.parameters)}
+        self._required = {lifted_key(atom, index_of) for atom in fitted.operator.preconditions}
+        self._named = [
+            frozenset(named_atoms(datum, datum[0].before)) - self._required for datum in fitted.data
+        ]
+        self._everything = frozenset(range(len(fitted.data)))
+        self._links_only = links_only
+        self._components = _components(self._arity, self._required)
+        self.classes = self._find_classes()
+
+    @cached_property
+    def _always(self) -> list[Signature]:
+        """The maximal sets of atoms that held before all transitions."""
+        return self._shared(self._everything)
+
+    def _find_classes(self) -> dict[Signature, frozenset[int]]:
+        members: dict[Signature, set[int]] = {}
+        for index, datum in enumerate(self._fitted.data):
+            for features in self._features(index, datum):
+                members.setdefault(features, set()).add(index)
+        by_class: dict[frozenset[int], list[Signature]] = {}
+        for features, numbers in members.items():
+            if MIN_TRANSITIONS <= len(numbers) < len(self._fitted.data):
+                by_class.setdefault(frozenset(numbers), []).append(features)
+        found: dict[Signature, frozenset[int]] = {}
+        for indices in sorted(by_class, key=lambda one: (-len(one), sorted(one))):
+            for case in self._shared(indices, by_class[indices]):
+                found.setdefault(case, indices)
+        return found
+
+    def _features(self, index: int, datum: Datum) -> Iterator[Signature]:
+        """Yield atoms, or pairs of atoms about one unnamed object, that may characterise a case."""
+        for key in self._named[index]:
+            if not self._links_only or self._links_parameters(key):
+                yield frozenset({key})
+        if self._links_only:
+            return
+        for signature in set(signatures_before(datum).values()):
+            links = [key for key in signature if self._is_link(key)]
+            for link in links:
+                yield frozenset({link})
+                for key in signature:
+                    if key != link and ANYTHING not in key[1]:
+                        yield frozenset({link, key})
+
+    def _links_parameters(self, key: AtomKey) -> bool:
+        """Return whether an atom links two parameters that no precondition links."""
+        return len({self._components[index] for index in key[1]}) > 1
+
+    def _is_link(self, key: AtomKey) -> bool:
+        return any(0 <= index < self._arity for index in key[1])
+
+    def _shared(self, indices: Set[int], features: Iterable[Signature] | None = None) -> list[Signature]:
+        """Return the maximal sets of atoms that held before all of the given transitions.
+
+        With `features`, return only the sets that contain all atoms of one of them.
+        """
+        ordered = sorted(indices)
+        named = frozenset[AtomKey].intersection(*(self._named[index] for index in ordered))
+        found = [named] if named else []
+        if self._links_only:
+            found = [one for one in found if any(map(self._links_parameters, one))]
+        else:
+            data = tuple(self._fitted.data[index] for index in ordered)
+            found += (one for one in shared_signatures(data) if any(map(self._is_link, one)))
+        if features is not None:
+            found = [one for one in found if any(feature <= one for feature in features)]
+        return found
+
+    def largest(self, rest: frozenset[int]) -> Signature | None:
+        """Return the case with the most transitions in `rest`; None if all have too few."""
+        size = max((len(members & rest) for members in self.classes.values()), default=0)
+        if size < MIN_TRANSITIONS:
+            return None
+        ties = [case for case, members in self.classes.items() if len(members & rest) == size]
+        return min(ties, key=lambda case: (-len(case), sorted(case)))
+
+    def complete(self, cases: list[Signature], covered: frozenset[int]) -> Iterator[list[Signature]]:
+        """Yield divisions that begin with the given cases and cover all transitions."""
+        rest = self._everything - covered
+        if not rest:
+            if len(cases) > 1:
+                yield cases
+            return
+        if len(rest) < MIN_TRANSITIONS or len(cases) == MAX_CASES:
+            return
+        for one in self._shared(rest):
+            known = (*self._always, *cases)
+            if not any(one <= other or other <= one for other in known):
+                yield [*cases, one]
+        following = self.largest(rest)
+        if following is not None and len(self.classes[following] & rest) < len(rest):
+            yield from self.complete([*cases, following], covered | self.classes[following])
+
+    def best(self, divisions: Iterable[list[Signature]], opportunities: Opportunities) -> Division | None:
+        """Return the division with the most evidence."""
+        simplest = sorted(divisions, key=len)[:MAX_DIVISIONS]
+        found = [
+            (opportunities.bits(*cases) - BITS_PER_CASE * (len(cases) - 1), cases) for cases in simplest
+        ]
+        if not found:
+            return None
+        evidence, cases = min(found, key=lambda one: (-one[0], [sorted(case) for case in one[1]]))
+        conditions = [self.condition(case) for case in _pruned(cases, opportunities)]
+        usable = tuple(one for one in conditions if one is not None)
+        return Division(usable, evidence) if len(usable) == len(cases) else None
+
+    def condition(self, case: Signature) -> Condition | None:
+        """Return the condition of a case for the transitions that satisfy it."""
+        data = self._fitted.data
+        if all(index in range(self._arity) for _, indices in case for index in indices):
+            part = tuple(one for one, atoms in zip(data, self._named, strict=True) if case <= atoms)
+            return named_condition(replace(self._fitted, data=part), case)
+        part = tuple(one for one in data if witnesses(one, case))
+        return condition_of(replace(self._fitted, data=part), part, case)
+
+
+def _pruned(cases: Sequence[Signature], opportunities: Opportunities) -> list[Signature]:
+    """Drop the atoms with a second unnamed object (index `ANYTHING`) that add no evidence."""
+    pruned, evidence = list(cases), opportunities.bits(*cases)
+    for index, case in enumerate(cases):
+        for atom in sorted(key for key in case if ANYTHING in key[1]):
+            fewer = [*pruned[:index], pruned[index] - {atom}, *pruned[index + 1 :]]
+            if fewer[index] and opportunities.bits(*fewer) >= evidence - 1.0:
+                pruned = fewer
+    return pruned
+
+
+def _components(arity: int, atoms: Iterable[AtomKey]) -> list[int]:
+    """Return a number for each parameter; atoms link two parameters if they have the same number."""
+    component = list(range(arity))
+    for _, indices in atoms:
+        linked = {component[index] for index in indices}
+        component = [min(linked) if one in linked else one for one in component]
+    return component
