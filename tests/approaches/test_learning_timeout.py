@@ -124,4 +124,4 @@ def test_replays_need_a_simulator(tmp_path: Path) -> None:
     result = needful("learn", path, "--learner", "loft-replay", "--out", out)
     assert (result.code, out.exists()) == (1, False)
     assert "'loft-replay' needs replays" in result.err
-    assert "`needful run DOMAIN --learner loft-replay`" in result.err
+    assert "'needful run DOMAIN --learner loft-replay'" in result.err

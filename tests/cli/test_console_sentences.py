@@ -40,7 +40,7 @@ def test_failed_plan_is_described_with_step_and_reason() -> None:
         PlanningConfig(max_abstract_plans=1),
     )
     lines = COLOUR.sub("", describe_plan(result)).splitlines()
-    assert lines[7:9] == ["3. Drop(robot, ball0, jar0)", "     not reached"]
+    assert lines[7:9] == ["3. Drop(robot, ball0, jar0)", "     failed"]
     assert result.failure is not None
     assert lines[-3] == f"Not solved: {result.failure.detail} (step 3, {result.outcome.value})"
     assert lines[-2].startswith("Cause: Step 3, Drop(robot, ball0, jar0), ran, but Inside(")
@@ -50,6 +50,15 @@ def test_failed_plan_is_described_with_step_and_reason() -> None:
         "Suspected operators, avoided in later plans:",
         "  Drop(robot, ball0, jar0) missed Inside(ball0, jar0) in 10 tries",
     ]
+
+
+def test_steps_after_the_failed_one_were_not_reached() -> None:
+    result = plan(
+        toy_world.task(), MODEL, lambda state, _: Execution(state), PlanningConfig(max_abstract_plans=1)
+    )
+    lines = COLOUR.sub("", describe_plan(result)).splitlines()
+    assert lines[:2] == ["1. MoveTo(robot, ball0)", "     failed"]
+    assert [line for line in lines if line.startswith("     not")] == ["     not reached"] * 2
 
 
 def test_reached_limit_is_named() -> None:

@@ -130,7 +130,7 @@ def test_error_in_user_code_is_reported_in_one_line(
         result = needful(*command)
         assert (result.code, result.out) == (1, "")
         assert result.err.startswith(f"error: {reference} raised {expected}")
-        assert f"`needful check-env {reference}`" in result.err
+        assert f"'needful check-env {reference}'" in result.err
         assert result.err.count("\n") == 1
         assert not out.exists()
 
@@ -165,7 +165,7 @@ def test_invalid_environment_names(tmp_path: Path, name: str, expected: str) -> 
 def test_reproduce_accepts_only_catalogue_domains(tmp_path: Path) -> None:
     result = needful("reproduce", "--domains", LAMPS, "--out", tmp_path / "sweep")
     assert result.code == 2
-    assert "`needful run`" in result.error_text
+    assert "'needful run'" in result.error_text
     assert LAMPS.rpartition("/")[2] in result.error_text.replace(" ", "")
     assert files_below(tmp_path) == {}
 

@@ -74,4 +74,4 @@ def test_runs_that_cannot_be_repeated(copied: Path, screws: Path, tmp_path: Path
     (copied / "run.json").unlink()
     assert "has no run.json" in needful("run", "--repeat", copied).err
     succeed("eval", screws, "screws", "--tasks", 1, "--out", tmp_path / "evaluated")
-    assert "not made by `needful run`" in needful("run", "--repeat", tmp_path / "evaluated").err
+    assert "not made by 'needful run'" in needful("run", "--repeat", tmp_path / "evaluated").err

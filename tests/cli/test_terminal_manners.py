@@ -5,8 +5,11 @@ from __future__ import annotations
 import io
 import os
 import pty
+import select
+import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from command_line import COLOUR, PROGRAM, needful
+from needful.approaches.catalogue import APPROACHES
 from needful.cli.app import _with_repeated_options
 from needful.cli.console import ProgressBars, progress_lines
 from needful.core.objects import counted
@@ -22,17 +26,17 @@ from needful.errors import nearest_name
 DOMAINS = ("screws", "painting", "sorting-books", "cluttered-painting")
 
 
-def complete(*words: str) -> list[str]:
-    """Return the completions that a Bash shell gets for the last word."""
-    environment = {
-        **os.environ,
-        "_NEEDFUL_COMPLETE": "complete_bash",
-        "COMP_WORDS": " ".join(("needful", *words)),
-        "COMP_CWORD": str(len(words)),
-    }
-    program = PROGRAM.replace("main()", "import sys; sys.argv[0] = 'needful'; main()")
+NEEDFUL = PROGRAM.replace("main()", "import sys; sys.argv[0] = 'needful'; main()")
+
+
+def complete(shell: str, **environment: str) -> list[str]:
+    """Return the completions that a shell gets for the current word."""
     found = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", NEEDFUL],
+        env={**os.environ, "_NEEDFUL_COMPLETE": f"complete_{shell}", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return found.stdout.split()
 
@@ -40,14 +44,99 @@ def complete(*words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("vie",), ["view"]),
-        (("run", "pain"), ["painting"]),
-        (("run", "screws", "--learner", "gnn-s"), ["gnn-shooting"]),
-        (("reproduce", "--domains", "screws,pain"), ["screws,painting"]),
+        ("vie", ["view"]),
+        ("run pain", ["painting"]),
+        ("run screws --learner gnn-s", ["gnn-shooting"]),
+        ("run screws --learner = gnn-s", ["gnn-shooting"]),  # Bash splits at equals signs
+        ("run screws --learner=gnn-s", ["--learner=gnn-shooting"]),  # unless the user forbids it
+        ("run --learner = necessary scr", ["screws"]),
+        ("reproduce --domains screws,pain", ["screws,painting"]),
+        ("reproduce --domains = screws,pain", ["screws,painting"]),
     ],
 )
-def test_names_are_completed(words: tuple[str, ...], expected: list[str]) -> None:
-    assert complete(*words) == expected
+def test_bash_completes_names(words: str, expected: list[str]) -> None:
+    typed = ["needful", *words.split()]
+    index = str(len(typed) - 1)
+    assert complete("bash", COMP_WORDS="\n".join(typed), COMP_CWORD=index) == expected
+
+
+def test_bash_completes_all_names_after_an_equals_sign() -> None:
+    typed = "needful\nrun\n--learner\n=\n--seed\n3"  # the cursor is before --seed
+    assert complete("bash", COMP_WORDS=typed, COMP_CWORD="3") == list(APPROACHES)
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("needful run screws --learner=gnn-s", "--learner=gnn-shooting"),
+        ("needful run screws --learner gnn-s", "gnn-shooting"),
+        ("needful run --learner=necessary scr", "screws"),
+    ],
+)
+def test_zsh_and_fish_complete_whole_words(typed: str, expected: str) -> None:
+    fish = complete("fish", _TYPER_COMPLETE_ARGS=typed, _TYPER_COMPLETE_FISH_ACTION="get-args")
+    assert fish == [expected]
+    zsh = " ".join(complete("zsh", _TYPER_COMPLETE_ARGS=typed))
+    assert zsh == f"""_arguments '*: :(("{expected}"))'"""
+
+
+def press_tab_in_bash(folder: Path, typed: str, expected: str) -> None:
+    """Type a text and a tab in an interactive Bash, and wait until the expected text appears."""
+    program = folder / "needful"
+    program.write_text(f"#!{sys.executable}\n{NEEDFUL}\n")
+    program.chmod(0o755)
+    script = needful_script("bash")
+    (folder / "start").write_text(f"PS1='ready> '\nPATH={folder}:$PATH\n{script}\n")
+    terminal, shell_side = pty.openpty()
+    shell = subprocess.Popen(
+        ["bash", "--rcfile", str(folder / "start"), "-i"],
+        env={**os.environ, "TERM": "dumb"},
+        stdin=shell_side,
+        stdout=shell_side,
+        stderr=shell_side,
+        start_new_session=True,
+    )
+    os.close(shell_side)
+    try:
+        read_until(terminal, "ready> ")
+        os.write(terminal, f"{typed}\t".encode())
+        read_until(terminal, expected)
+    finally:
+        shell.kill()
+        shell.wait()
+        os.close(terminal)
+
+
+def needful_script(shell: str) -> str:
+    """Return the completion script of a shell."""
+    return subprocess.run(
+        [sys.executable, "-c", NEEDFUL, "--show-completion", shell],
+        env={**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def read_until(terminal: int, expected: str, seconds: float = 30.0) -> None:
+    """Read from a terminal until a text appears."""
+    found, end = "", time.monotonic() + seconds
+    while expected not in found:
+        ready, _, _ = select.select([terminal], [], [], max(0.0, end - time.monotonic()))
+        assert ready, found
+        found += os.read(terminal, 65536).decode()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="Bash is not installed")
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("needful run screws --learner=gnn-s", "--learner=gnn-shooting "),
+        ("needful reproduce --domains=screws,pain", "--domains=screws,painting "),
+    ],
+)
+def test_a_tab_in_bash_completes_after_an_equals_sign(tmp_path: Path, typed: str, expected: str) -> None:
+    press_tab_in_bash(tmp_path, typed, expected)
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def test_without_a_demonstrator_the_error_names_the_ways_to_get_one(tmp_path: Pa
     for verb in ("run", "collect"):
         result = needful(verb, RECORDED, "--demos", 2, "--out", tmp_path / "out.jsonl")
         assert (result.code, result.out, files_below(tmp_path)) == (1, "", {})
-        assert "Write `oracle_model` or a scripted policy `demonstrate`, or pass recorded" in result.err
+        assert "Write 'oracle_model' or a scripted policy 'demonstrate', or pass recorded" in result.err
 
 
 def test_two_sources_of_demonstrations_are_refused(recorded: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import html
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +66,20 @@ def test_cards_escape_names() -> None:
         assert html.escape(MARKUP) in text
         assert "<script" not in text
         assert "<img" not in text
-    assert "cause" in failed._repr_html_()
-    assert "cause" not in solved._repr_html_()
+    assert "<b>Cause:</b>" in failed._repr_html_()
+    assert "<code>needful explain</code>" in failed._repr_html_()
+    assert "Cause" not in solved._repr_html_()
+
+
+def test_cards_mark_the_step_that_failed() -> None:
+    environment = Lamps()
+    result = solve(environment, environment.task(Split.TEST, 1, seed=0))
+    assert result.failure is not None
+    early = replace(result, actions=(), states=result.states[:1], failure=replace(result.failure, step=0))
+    steps = re.findall(r"Switch\(lamp\d\)[^<]*", early._repr_html_().partition("Cause")[0])
+    failed, *later = (step.partition("  ")[2] for step in steps)
+    assert failed == "(failed)"
+    assert set(later) == {"(not reached)"}
 
 
 def test_cards_stay_short() -> None:

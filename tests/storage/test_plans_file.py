@@ -121,12 +121,14 @@ def test_draws_can_be_read_again(tmp_path: Path) -> None:
         Draw((0.75,), Outcome.SUBGOAL_MISSED, (toy_world.HOLDING(ROBOT, BALL),), state=moved),
     )
     assert FAILED.end is not None
-    failed = replace(FAILED, end=replace(FAILED.end, draws=draws))
+    failed = replace(FAILED, end=replace(FAILED.end, draws=draws, unlisted=900))
     path = write(tmp_path / "plans", failed)
     assert read_plans(path) == (failed,)
     assert lines_of(path)[1]["end"]["draws"][2]["state"] == {"ball0": [3.5, 0.0, 0.0]}
     older = lines_of(path)
-    del older[1]["end"]["draws"], older[1]["end"]["holding"], older[1]["cause"]
+    for name in ("draws", "holding", "unlisted"):
+        del older[1]["end"][name]
+    del older[1]["cause"]
     path.write_bytes(gzip.compress("".join(json.dumps(line) + "\n" for line in older).encode()))
     (read,) = read_plans(path)
     assert read.end is not None

@@ -15,6 +15,7 @@ from typer.core import TyperCommand
 
 from needful.cli import console
 from needful.cli.collect import collect
+from needful.cli.completion import drop_equals_signs, keep_options_in_completions
 from needful.cli.envs import check_env, envs
 from needful.cli.eval import evaluate_model
 from needful.cli.explain import explain
@@ -39,6 +40,8 @@ class Verb(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments and keep a copy of them in the context."""
         ctx.meta[console.ARGUMENTS] = tuple(args)
+        if ctx.resilient_parsing:  # the shell asks for completions
+            keep_options_in_completions(self.params)
         if all(one.param_type_name == "option" for one in self.params):
             repeatable = {
                 name for one in self.params if getattr(one, "multiple", False) for name in one.opts
@@ -107,6 +110,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    drop_equals_signs(os.environ)
     try:
         build_app()()
     except OSError as error:

@@ -28,6 +28,7 @@ from rich.text import Text
 
 from needful.core.atoms import AbstractState
 from needful.core.cards import seconds_text
+from needful.core.code_in_text import quote_code
 from needful.core.failure_causes import explain_failure
 from needful.core.objects import counted
 from needful.core.operators import GroundOperator
@@ -126,12 +127,12 @@ def print_stderr(text: str) -> None:
     for word, colour in (("error:", typer.colors.RED), ("warning:", typer.colors.YELLOW)):
         if text.startswith(word):
             text = f"{_coloured(word, colour)}{text.removeprefix(word)}"
-    typer.echo(text, err=True)
+    typer.echo(quote_code(text), err=True)
 
 
 def print_result(text: str = "") -> None:
-    """Print a result on stdout."""
-    typer.echo(text)
+    """Print a result on stdout; code in its sentences gets quotes instead of backticks."""
+    typer.echo(quote_code(text))
 
 
 def print_json(value: Mapping[str, Any]) -> None:
@@ -253,10 +254,10 @@ def describe_plan(result: PlanningResult) -> str:
         return _describe_rollout(result)
     lines = []
     for index, operator in enumerate(result.abstract_plan):
-        done = index < len(result.actions)
-        call = str(result.actions[index]) if done else "not reached"
+        verdict = result.step_verdict(index)
+        call = verdict or str(result.actions[index])
         lines.append(f"{index + 1}. {operator}")
-        lines.append(f"     {call}")
+        lines.append(f"     {bad(call) if verdict == 'failed' else call}")
         lines += _describe_changes(operator, result.subgoals[index])
     statistics = result.statistics
     lines.append(

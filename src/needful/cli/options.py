@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import Enum
 from functools import partial
@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 import typer
 
 from needful.approaches.catalogue import APPROACHES
+from needful.cli.completion import completing
 from needful.envs.catalogue import CATALOGUE
 from needful.envs.disturbances import Disturbances
 from needful.errors import UnknownNameError
@@ -102,22 +103,9 @@ def execution_config(
     return ExecutionConfig(execute == CLOSED_LOOP, disturbances)
 
 
-def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """Return a function for shell completion: it returns the names that start with the typed text.
-
-    If the typed text is a list such as `screws,pain`, the function completes the last name of the list.
-    """
-
-    def complete(incomplete: str) -> list[str]:
-        earlier, comma, last = incomplete.rpartition(",")
-        return [f"{earlier}{comma}{name}" for name in names if name.startswith(last)]
-
-    return complete
-
-
 _DOMAIN = typer.Argument(
     metavar="DOMAIN",
-    help="Domain name (see `needful envs`), or MODULE:CLASS of your environment; its code is run.",
+    help="Domain name (see 'needful envs'), or MODULE:CLASS of your environment; its code is run.",
     autocompletion=completing(CATALOGUE),
 )
 Domain: TypeAlias = Annotated[str, _DOMAIN]
@@ -169,7 +157,7 @@ Invent: TypeAlias = Annotated[
 ]
 Keep: TypeAlias = Annotated[
     str,
-    typer.Option("--keep", metavar="NAME,...", help="Predicates to keep with --invent; `all` keeps all."),
+    typer.Option("--keep", metavar="NAME,...", help="Predicates to keep with --invent; 'all' keeps all."),
 ]
 Formulas: TypeAlias = Annotated[
     list[str] | None,

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from needful.approaches.base import Progress
 from needful.cli import console
 from needful.cli.environments import chosen_environment
 from needful.cli.options import AsJson, Force, require_suffix
@@ -30,7 +31,7 @@ def report(
         list[Path],
         typer.Argument(
             metavar="RUNS",
-            help="Run folders, folders that contain them, or folders of `needful reproduce`; runs of the "
+            help="Run folders, folders that contain them, or folders of 'needful reproduce'; runs of the "
             "same domain are compared.",
         ),
     ],
@@ -52,9 +53,8 @@ def report(
     check_output_file(out, PAGE, force)
     recorded = [run for folder in runs for run in _read(folder)]
     with console.progress_bars() as progress, ExitStack() as stack:
-        progress.stage("Writing the report")
         custom = None if environment is None else _custom_environment(environment, recorded, stack)
-        write_page(recorded, out, custom)
+        write_page(recorded, out, progress, custom)
     if as_json:
         console.print_json({"page": str(out), "runs": len(recorded)})
     else:
@@ -89,15 +89,17 @@ def runs_in(folder: Path) -> list[Path]:
 def write_page(
     runs: Sequence[RecordedRun],
     out: Path,
+    progress: Progress,
     custom: Environment | None = None,
     limits: FilmLimits | None = None,
 ) -> None:
     """Write an HTML page about runs to the file `out`; warn if a domain cannot be drawn.
 
     `custom` is the user's environment, if any; it draws the states of runs in its domain. The states of all
-    other runs are drawn by the package's environments. `limits` bounds the number of pictures.
+    other runs are drawn by the package's environments. `limits` bounds the number of pictures. `progress`
+    shows how many tasks are done.
     """
-    data = page_data(runs, partial(find_environment, custom=custom), limits)
+    data = page_data(runs, partial(find_environment, custom=custom), limits, progress)
     for domain, reason in data["undrawn"].items():
         console.print_stderr(f"warning: the page has no pictures of {domain}. {reason}")
     write_text(out, report_html(data))

@@ -13,11 +13,11 @@ import typer
 
 from needful.approaches.catalogue import APPROACHES
 from needful.cli import console
+from needful.cli.completion import completing
 from needful.cli.options import (
     AsJson,
     Horizon,
     LearningTimeout,
-    completing,
     count_option,
     enum_option,
     seconds_option,
@@ -216,7 +216,7 @@ def _domains(given: Sequence[str] | None) -> tuple[str, ...]:
     own = [name for name in names if ":" in name]
     if own:
         raise typer.BadParameter(
-            f"{own[0]}: not a domain of `needful envs`. Use `needful run` for your environment.",
+            f"{own[0]}: not a domain of 'needful envs'. Use 'needful run' for your environment.",
             param_hint="--domains",
         )
     if ALL in names and names != (ALL,):

@@ -136,15 +136,14 @@ def run_domain(
         repeat_runs(context, repeat, domain, out, _config)
         return
     if domain is None:
-        raise typer.BadParameter("name a domain (see `needful envs`).", param_hint="'DOMAIN'")
+        raise typer.BadParameter("name a domain (see 'needful envs').", param_hint="'DOMAIN'")
     config = _config(context, domain)
     with chosen_environment(domain) as environment, console.progress_bars() as progress:
         path = out or _new_folder(f"{environment.name}-{config.learner}-seed{config.seed}")
         recorded = None if demonstrations is None else demonstrations_for(environment, demonstrations)
         with RunFolder.replacing(path, force, console.given_command(context)) as folder:
             result = run(environment, config, folder, progress, recorded)
-            progress.stage("Writing the report")
-            write_page([read_run(folder.path)], folder.path / PAGE_FILE, environment, RUN_FILMS)
+            write_page([read_run(folder.path)], folder.path / PAGE_FILE, progress, environment, RUN_FILMS)
     _print_warnings(result)
     if as_json:
         console.print_json({**result.summary, "out": str(path)})

@@ -17,6 +17,7 @@ import typer
 
 from needful.cli import console
 from needful.cli.report import find_environment
+from needful.core.code_in_text import quote_code
 from needful.envs.drawing.inline_page import fill_page
 from needful.errors import NeedfulError, OutputError, ResultsError
 from needful.reports.live_runs import LiveRun, LiveRuns
@@ -110,7 +111,7 @@ class ViewHandler(BaseHTTPRequestHandler):
         # answers (DNS rebinding).
         port = self.server.server_port
         if self.headers.get("Host") not in (f"{ADDRESS}:{port}", f"localhost:{port}"):
-            self._send(HTTPStatus.FORBIDDEN, PLAIN, b"Open the address that `needful view` printed.\n")
+            self._send(HTTPStatus.FORBIDDEN, PLAIN, b"Open the address that 'needful view' printed.\n")
             return
         parts = urlsplit(self.path)
         answers: dict[str, Callable[[], None]] = {
@@ -129,7 +130,7 @@ class ViewHandler(BaseHTTPRequestHandler):
             self.close_connection = True
         except Exception as error:  # a damaged run must not stop the server
             reason = str(error) if isinstance(error, NeedfulError) else type(error).__name__
-            text = f"The page cannot be made: {reason}\n"
+            text = quote_code(f"The page cannot be made: {reason}\n")
             self._send(HTTPStatus.INTERNAL_SERVER_ERROR, PLAIN, text.encode(errors="replace"))
 
     def log_message(self, format: str, *args: object) -> None:

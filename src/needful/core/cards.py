@@ -10,6 +10,7 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from needful.core.code_in_text import code_as_html
 from needful.core.objects import counted
 
 if TYPE_CHECKING:
@@ -26,13 +27,20 @@ _CARD = (
 )
 _MONO = "font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.9em"
 _QUIET = "opacity:.7;font-size:.9em"
-_VERBS = {"adds": "#1a8a5a", "deletes": "#c0394f", "forgets": "#b07a00"}
+_VERBS = {
+    "adds": "color:#1a8a5a;font-size:.9em",
+    "deletes": "color:#c0394f;font-size:.9em",
+    "forgets": "color:#b07a00;font-size:.9em",
+}
 
 
 def escaped(text: object) -> str:
     """Return a text as HTML; a very long one is cut off."""
-    shown = str(text)
-    return html.escape(shown if len(shown) <= MAX_LETTERS else f"{shown[:MAX_LETTERS]}…")
+    return html.escape(_shortened(str(text)))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAX_LETTERS else f"{text[:MAX_LETTERS]}…"
 
 
 def card(title: object, *parts: str) -> str:
@@ -45,11 +53,17 @@ def note(text: object) -> str:
     return f'<div dir="auto" style="{_QUIET}">{escaped(text)}</div>'
 
 
+def sentence(title: str, text: str) -> str:
+    """Return a paragraph with a title as HTML; code between backticks is shown as code."""
+    shown = code_as_html(_shortened(text))
+    return f'<div dir="auto"><b>{escaped(title)}:</b> {shown}</div>' if text else ""
+
+
 def rows(pairs: Iterable[tuple[str, str]]) -> str:
     """Return a table with a name and a text per row."""
     lines = (
-        f'<tr style="background:none"><td style="text-align:left;vertical-align:top;{_QUIET};'
-        f'color:{_VERBS.get(name, "inherit")}">{escaped(name)}</td>'
+        f'<tr style="background:none"><td style="text-align:left;vertical-align:top;'
+        f'{_VERBS.get(name, _QUIET)}">{escaped(name)}</td>'
         f'<td dir="auto" style="text-align:left;{_MONO}">{escaped(text)}</td></tr>'
         for name, text in pairs
     )
@@ -88,10 +102,9 @@ def result_card(result: PlanningResult) -> str:
     """Return a planning result as a card: its steps and, if the task was not solved, the cause."""
     from needful.core.failure_causes import explain_failure
 
-    reached = len(result.actions)
     steps = [
-        (f"{number}", f"{step}{'' if number <= reached else '  (not reached)'}")
-        for number, step in enumerate(result.steps[:MAX_ROWS], 1)
+        (f"{index + 1}", f"{step}  ({verdict})" if (verdict := result.step_verdict(index)) else str(step))
+        for index, step in enumerate(result.steps[:MAX_ROWS])
     ]
     hidden = len(result.steps) - MAX_ROWS
     cause = explain_failure(result)
@@ -104,7 +117,7 @@ def result_card(result: PlanningResult) -> str:
         ),
         rows(steps),
         note(f"and {counted(hidden, 'more step')}") if hidden > 0 else "",
-        "" if cause is None else rows([("cause", cause.cause), ("what to do", cause.advice)]),
+        "" if cause is None else sentence("Cause", cause.cause) + sentence("What to do", cause.advice),
     )
 
 

@@ -214,6 +214,12 @@ class PlanningResult:
         """The steps of the abstract plan, or the actions if a policy acted."""
         return self.abstract_plan or self.actions
 
+    def step_verdict(self, index: int) -> str:
+        """Return how step `index` (from 0) ended: empty if it succeeded, else "failed" or "not reached"."""
+        if self.failure is not None and index == self.failure.step:
+            return "failed"
+        return "" if index < len(self.actions) else "not reached"
+
     def with_missed_step(self) -> PlanningResult:
         """Return this result extended by the best try of the failed step, to show where it ended.
 

@@ -63,6 +63,7 @@ class RecordedFailure:
     detail: str
     draws: tuple[Draw, ...] = ()
     holding: AbstractState = frozenset()
+    unlisted: int = 0
 
     @property
     def best_draw(self) -> Draw | None:
@@ -156,6 +157,7 @@ def _record_failure(failure: Failure, holding: Callable[[State], AbstractState])
         failure.detail,
         failure.draws,
         frozenset() if best is None or best.state is None else holding(best.state),
+        failure.unlisted,
     )
 
 
@@ -248,6 +250,8 @@ def _end_to_json(
     if end.draws:
         found["draws"] = [_draw_to_json(draw, before) for draw in end.draws]
         found["holding"] = listed(end.holding)
+    if end.unlisted:
+        found["unlisted"] = end.unlisted
     return found
 
 
@@ -267,20 +271,8 @@ class _PlanReader:
 
     def __init__(self, index: VocabularyIndex, field: Field) -> None:
         self.index = index
-        self.record = field.record(
-            "task",
-            "outcome",
-            "objects",
-            "atoms",
-            "goal",
-            "plan",
-            "actions",
-            "states",
-            "subgoals",
-            "holding",
-            "end",
-            optional=("suspects", "cause"),
-        )
+        names = ("task", "outcome", "objects", "atoms", "goal", "plan", "actions", "states", "subgoals")
+        self.record = field.record(*names, "holding", "end", optional=("suspects", "cause"))
         self.objects = objects_from_json(self.record["objects"], index.types)
         self.reader = GroundAtomReader(index, self.objects)
         self.atoms = [self.reader.atom(item) for item in self.record["atoms"].items()]
@@ -369,7 +361,7 @@ class _PlanReader:
 
     def _end(self, field: Field, before: State) -> RecordedFailure:
         names = ("step", "outcome", "missing", "detail")
-        record: Mapping[str, Field] = field.record(*names, optional=("draws", "holding"))
+        record: Mapping[str, Field] = field.record(*names, optional=("draws", "holding", "unlisted"))
         draws = record["draws"].items() if "draws" in record else ()
         return RecordedFailure(
             record["step"].integer(),
@@ -378,6 +370,7 @@ class _PlanReader:
             record["detail"].text(),
             tuple(self._draw(item, before) for item in draws),
             self._atoms_at(record["holding"]) if "holding" in record else frozenset(),
+            record["unlisted"].integer() if "unlisted" in record else 0,
         )
 
     def _draw(self, field: Field, before: State) -> Draw:

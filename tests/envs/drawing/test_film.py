@@ -179,12 +179,20 @@ def test_pictures_and_films_of_a_failure_give_the_cause() -> None:
     texts = " ".join(text.get_text().strip() for text in plot_plan(result, env, task).texts)
     assert texts.count(explained.cause) == 1
     captions = PlanCaptions(shown, task.goal, env.vocabulary.predicates)
-    for caption in (captions.still(2, shown.states[2]), captions.tries(1, shown.states[1], 3)):
+    for caption in (captions.still(2, shown.states[2]), captions.tries(1, shown.states[1])):
         assert [line.text for line in caption.notes] == [explained.cause]
         without = replace(caption, notes=())
         for size in ((6.0, 2.0), (3.0, 4.0)):
             assert draw_caption(caption, *size).tobytes() != draw_caption(without, *size).tobytes()
     assert captions.still(1, shown.states[1]).notes == ()
+
+
+def test_the_caption_of_the_tries_counts_those_that_are_not_listed() -> None:
+    env, task, result = missed_grasp()
+    assert result.failure is not None
+    many = replace(result, failure=replace(result.failure, unlisted=900))
+    captions = PlanCaptions(many, task.goal, env.vocabulary.predicates)
+    assert captions.tries(1, many.states[1]).title.endswith(": 903 tries")
 
 
 def test_reasons_of_tries_are_listed_with_their_numbers() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -305,3 +305,24 @@ def test_the_page_is_always_the_same_and_cannot_load_anything(lamps: RecordedRun
 def test_a_page_needs_a_run() -> None:
     with pytest.raises(InvalidInputError, match="run"):
         make_report([], find)
+
+
+class RecordedProgress:
+    """Records the stages and the numbers of finished parts."""
+
+    def __init__(self) -> None:
+        self.stages: list[tuple[str, int | None]] = []
+        self.done: list[int] = []
+
+    def stage(self, name: str, total: int | None = None) -> Callable[[int], None]:
+        self.stages.append((name, total))
+        return self.done.append
+
+
+def test_progress_counts_the_tasks_of_all_runs(lamps: RecordedRun) -> None:
+    progress, tasks = RecordedProgress(), len(lamps.records)
+    page_data([lamps, lamps], find, progress=progress)
+    assert progress.stages == [("Writing the report", 2 * tasks)]
+    assert progress.done == list(range(1, 2 * tasks + 1))
+    page_data([replace(lamps, records=(), plans={})], find, progress=progress)
+    assert progress.stages[1:] == [("Writing the report", None)]

@@ -30,7 +30,7 @@ from recorded_runs import run_lamps, run_screws
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium to open pages with")
 
 WIDE, HIGH, PHONE = 1200, 900, 360
-MISSES = 12
+MISSES, UNLISTED = 12, 3188
 LAMPS, HOSTILE_LAMPS = Lamps(), Lamps(HOSTILE)
 # Names of 10,000 characters, and names that change the direction of the text.
 ENDLESS = LampNames(
@@ -85,7 +85,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
 def doubted(run: RecordedRun) -> RecordedRun:
     """Return the run with a doubt that contains markup."""
     assert run.model is not None
-    doubt = Doubt(DoubtKind.FALSE_CLAIM, "Switch", "Switch", 3, f"Switch claims {MARKUP}", "", "Look.")
+    fact, advice = f"Switch claims {MARKUP}", "Look at it with `needful run --experiments`, or do not."
+    doubt = Doubt(DoubtKind.FALSE_CLAIM, "Switch", "Switch", 3, fact, "", advice)
     doubts = Doubts(8, false_claims=3, false_transitions=2, idle_steps=1, items=(doubt,))
     summary = {**run.summary, "false_claims_validated": 4}
     return replace(run, summary=summary, model=replace(run.model, doubts=doubts))
@@ -129,7 +130,7 @@ def with_misses(run: RecordedRun) -> RecordedRun:
         )
         for number in range(MISSES)
     )
-    end = replace(plan.end, step=0, draws=draws)
+    end = replace(plan.end, step=0, draws=draws, unlisted=UNLISTED)
     failed = replace(plan, actions=(), states=plan.states[:1], holding=plan.holding[:1], end=end)
     return replace(run, records=run.records[1:2], plans={1: failed})
 
@@ -268,10 +269,24 @@ def test_doubts_are_listed_as_text(browser: Browser, pages: Pages) -> None:
         "4 false claims on left-out demonstrations",
         "1 idle step",
     ]
-    assert texts(browser, ".doubts li") == [f"false claim Switch claims {MARKUP}. Look."]
+    assert texts(browser, ".doubts li") == [
+        f"false claim Switch claims {MARKUP}. Look at it with needful run --experiments, or do not."
+    ]
+    assert texts(browser, ".doubts code") == ["needful run --experiments"]
     assert browser.run("window.hacked") is None
     open_page(browser, pages["screws"])
     assert texts(browser, "#doubts .quiet") == ["Nothing is doubtful."]
+
+
+def test_lines_do_not_end_inside_the_words_of_a_command(browser: Browser, pages: Pages) -> None:
+    for width in range(300, 420, 10):
+        open_page(browser, pages["doubted"], width)
+        assert browser.run(
+            "[...document.querySelectorAll('#doubts .word, #made .word')].every("
+            "one => one.getClientRects().length === 1 && one.offsetHeight < 30)"
+        )
+    open_page(browser, pages["endless"], PHONE)
+    assert browser.run("document.documentElement.scrollWidth") == PHONE
 
 
 def test_the_hill_climb_shows_the_changes_of_each_step(browser: Browser, pages: Pages) -> None:
@@ -314,6 +329,27 @@ def test_a_plan_is_scrubbed_played_and_stepped_through(browser: Browser, pages: 
     click(browser, ".primary")
     assert browser.run("document.querySelector('.primary').getAttribute('aria-label')") == "Play"
     assert browser.messages == []
+
+
+def test_keys_work_after_a_click_on_the_picture(browser: Browser, pages: Pages) -> None:
+    open_page(browser, pages["lamps"])
+    click(browser, ".grid-of-chips .chip")
+    browser.run("document.querySelector('.picture').scrollIntoView({block: 'center'})")
+    x, y = browser.run(
+        "(({x, y, width, height}) => [x + width / 2, y + height / 2])("
+        "document.querySelector('.picture').getBoundingClientRect())"
+    )
+    for kind in ("mousePressed", "mouseReleased"):
+        browser.mouse(kind, x, y, button="left", clickCount=1)
+    for key, expected in (("End", "4"), ("ArrowLeft", "3"), ("Home", "·"), ("ArrowRight", "1")):
+        browser.press(key)
+        assert (
+            browser.run("document.querySelector('.steps [aria-current] .number').textContent") == expected
+        )
+    browser.press(" ", " ")
+    assert browser.run("document.querySelector('.primary').getAttribute('aria-label')") == "Pause"
+    browser.press(" ", " ")
+    assert browser.run("document.querySelector('.primary').getAttribute('aria-label')") == "Play"
 
 
 def test_moving_marks_are_interpolated(browser: Browser, pages: Pages) -> None:
@@ -360,7 +396,7 @@ def test_a_failed_task_shows_the_reason_and_replays_the_attempt(browser: Browser
     assert "these subgoal atoms did not hold: Lit(lamp3)" in failure
     assert texts(browser, ".failure .is-false") == ["does not hold: Lit(lamp3)"]
     (ended,) = texts(browser, ".steps .failed")
-    assert "Switch(lamp3)ended here" in ended
+    assert "Switch(lamp3)failed" in ended
     succeeded = int(browser.run("document.querySelector('.player input').max"))
     assert f"{succeeded - 1} steps succeeded" in failure
     assert "The last picture shows the best try of the failed step." in failure
@@ -378,6 +414,10 @@ def test_a_failed_task_shows_the_reason_and_replays_the_attempt(browser: Browser
 def test_the_tries_of_a_failed_step_are_drawn_with_their_reasons(browser: Browser, pages: Pages) -> None:
     open_page(browser, pages["misses"])
     assert texts(browser, ".draws figcaption") == ["Parameters that were tried for step 1"]
+    assert texts(browser, ".draws p") == [
+        "12 of 3,200 draws shown. "
+        "3,192 draws have no mark in the picture, because the controller did not run."
+    ]
     reasons = texts(browser, ".draws .legend li")
     assert sum(int(reason.rpartition(" · ")[2]) for reason in reasons) == MISSES
     assert browser.run("document.querySelectorAll('.draws .try:not(.swatch *)').length") == 2 * MISSES

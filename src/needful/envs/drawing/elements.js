@@ -21,6 +21,16 @@ function draw(tag, attributes, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
+// A sentence as nodes: the code between backticks becomes `code` elements.
+function prose(sentence) {
+  return sentence.split(/`([^`\n]{1,500})`/).map((part, index) => index % 2 ? code(part) : part);
+}
+
+// Code in a sentence. A line does not end inside a word such as --demos, unless the word is longer than the line.
+function code(words, attributes = {}) {
+  return make("code", attributes, words.split(/( +)/).map((word, index) => index % 2 ? word : make("span", {class: "word"}, word)));
+}
+
 // Texts and numbers.
 
 const REASONS = {

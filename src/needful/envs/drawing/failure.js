@@ -11,10 +11,10 @@ function failureBox(plan, atoms, record) {
   const replay = end && worked ? `The attempt with the most progress is shown below: ${count(worked, "step")} succeeded.${shown}` : shown;
   return make("div", {class: "failure"},
     make("p", {}, make("strong", {}, `Not solved: ${words(record.outcome)}. `),
-      searching ? "Time ran out before the first abstract plan was found." : cause),
-    advice ? make("p", {}, make("strong", {}, "What to do: "), advice) : null,
+      searching ? "Time ran out before the first abstract plan was found." : prose(cause)),
+    advice ? make("p", {}, make("strong", {}, "What to do: "), prose(advice)) : null,
     missing.length ? make("div", {}, partHeading("Expected and missing"), atomList(missing, () => "false", "Missing atoms")) : null,
-    detail ? make("p", {class: "quiet"}, detail) : null,
+    detail ? make("p", {class: "quiet"}, prose(detail)) : null,
     replay ? make("p", {class: "quiet"}, replay.trim()) : null);
 }
 
@@ -23,7 +23,8 @@ const ROW = {height: 40, left: 14, right: 14, width: 560};
 // One line per parameter; a dot is a value that was drawn for the failed step, and its colour is the reason why it failed.
 function drawsFigure(end, stage) {
   const draws = end && end.draws;
-  if (!draws || !draws.rows.length || !draws.low.length) return null;
+  if (!draws || !draws.rows.length) return null;
+  if (!draws.low.length) return make("p", {class: "quiet"}, unmarkedDraws(draws, stage));
   const dimensions = draws.low.length, height = dimensions * ROW.height + 4;
   const x = (value, axis) => {
     const [low, high] = [draws.low[axis], draws.high[axis]];
@@ -46,9 +47,28 @@ function drawsFigure(end, stage) {
   const counts = draws.groups.map((_, group) => draws.rows.filter(row => row[0] === group).length);
   return make("figure", {class: "chart draws"},
     make("figcaption", {}, `Parameters that were tried for step ${end.step + 1}`),
+    make("p", {class: "quiet"}, `${shownDraws(draws)} ${unmarkedDraws(draws, stage)}`),
     drawsLegend(draws.groups, counts),
     draw("svg", {viewBox: `0 0 ${ROW.width} ${height}`, role: "img",
       "aria-label": draws.groups.map((group, number) => `${counts[number]} draws: ${group}.`).join(" ")}, [axes, dots].flat(2)));
+}
+
+// How many of the draws are dots of the chart; only the first of those with which the controller could not start are.
+function shownDraws({rows, total}) {
+  return rows.length < total ? `${rows.length.toLocaleString("en")} of ${count(total, "draw")} shown.` : `${count(total, "draw")} shown.`;
+}
+
+// How many draws the picture of the state does not mark, and why. Parameters have no place in it: only what moved has one.
+function unmarkedDraws({total, ran}, stage) {
+  if (!stage) return "";
+  const moved = stage.tries.filter(([, marks]) => marks.length).length;
+  const reasons = [
+    [total - ran, "the controller did not run"], [stage.tries.length - moved, "nothing moved"],
+    [ran - stage.tries.length, `at most ${stage.tries.length} are marked`]].filter(([number]) => number > 0);
+  if (!reasons.length) return "";
+  const parts = reasons.length === 1 ? reasons[0][1]
+    : reasons.map(([number, reason]) => `${reason} (${number.toLocaleString("en")})`).join(", ");
+  return `${count(total - moved, "draw has", "draws have")} no mark in the picture, because ${parts}.`;
 }
 
 function drawsLegend(groups, counts) {

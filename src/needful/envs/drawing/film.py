@@ -147,7 +147,7 @@ def film_plan(env: Environment, result: PlanningResult, goal: AbstractState) -> 
         if draws and index == started:
             tried = painter.record(state, draws)
             tries = painter.paint(Tween(tried, tried), 1.0)
-            frames.append((tries, captions.tries(index, state, len(draws)), TRIES_MILLISECONDS))
+            frames.append((tries, captions.tries(index, state), TRIES_MILLISECONDS))
         before = after
     pictures, texts, milliseconds = zip(*frames, strict=True)
     return Film(add_captions(_cropped(pictures), texts), (*milliseconds[:-1], LAST_FRAME_MILLISECONDS))
@@ -176,6 +176,8 @@ class PlanCaptions:
         self._changes = ((), *map(unpredicted_changes, result.steps, states, states[1:]))
         self._added = (frozenset(), *map(predicted_atoms, result.steps))
         self._last, self._cause = len(result.states) - 1, cause_notes(result)
+        failure = result.failure
+        self._tries = 0 if failure is None else len(failure.draws) + failure.unlisted
 
     def moving(self, step: int, state: State) -> Caption:
         """Return the caption of a state during a step; steps are numbered from 1."""
@@ -188,12 +190,12 @@ class PlanCaptions:
         notes = self._cause if step == self._last else ()
         return replace(caption, added=self._added[step], unpredicted=self._changes[step], notes=notes)
 
-    def tries(self, step: int, state: State, count: int) -> Caption:
-        """Return the caption of the picture that shows all tries of a failed step.
+    def tries(self, step: int, state: State) -> Caption:
+        """Return the caption of the picture that shows the tries of a failed step.
 
-        `step` is the number of steps before the failed one, and `count` the number of tries.
+        `step` is the number of steps before the failed one.
         """
-        tries = "1 try" if count == 1 else f"{count} tries"
+        tries = "1 try" if self._tries == 1 else f"{self._tries} tries"
         title = f"{self._titles[step + 1]}: {tries}"
         caption = make_caption(title, self._subgoals[step + 1], state, moving=True)
         return replace(caption, notes=self._cause)

@@ -13,6 +13,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
 from needful.core.atoms import AbstractState, GroundAtom
+from needful.core.code_in_text import quote_code
 from needful.core.controllers import GroundController
 from needful.core.failure_causes import explain_failure
 from needful.core.operators import GroundOperator
@@ -111,7 +112,7 @@ def make_caption(title: str, subgoal: AbstractState, state: State, moving: bool 
 def cause_notes(result: PlanningResult) -> tuple[Line, ...]:
     """Return the cause of a failure as a line of a caption; empty if the task was solved."""
     explained = explain_failure(result)
-    return () if explained is None else (Line(explained.cause, palette.RED),)
+    return () if explained is None else (Line(quote_code(explained.cause), palette.RED),)
 
 
 def predicted_atoms(step: GroundOperator | GroundController) -> AbstractState:

@@ -80,7 +80,7 @@ class Player {
       make("button", {type: "button", disabled: !reached, onclick: () => this.glide(index)},
         make("span", {class: "number"}, index ? String(index) : "·"),
         make("span", {class: "step-name"}, step.name,
-          failed ? make("span", {class: "verdict"}, "ended here") : null,
+          failed ? make("span", {class: "verdict"}, "failed") : reached ? null : make("span", {class: "verdict"}, "not reached"),
           step.action && step.action !== step.name ? make("span", {class: "action"}, step.action) : null)),
       step.operator ? this.linkTo(step.operator) : null);
   }

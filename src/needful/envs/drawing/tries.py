@@ -69,13 +69,14 @@ def reason_lines(draws: Sequence[Draw]) -> list[Line]:
 
 
 def draws_data(
-    draws: Sequence[Draw], bounds: tuple[Parameters, Parameters] | None
+    draws: Sequence[Draw], bounds: tuple[Parameters, Parameters] | None, unlisted: int = 0
 ) -> dict[str, Any] | None:
     """Return the draws of a failed step as JSON values: bounds, reasons, and a row per draw.
 
     A row has the number of its reason, then the parameters. If `bounds` is None or does not fit the number
-    of parameters, the bounds in the result are the smallest and the largest values that were drawn. Returns
-    None if there are no draws.
+    of parameters, the bounds in the result are the smallest and the largest values that were drawn. The
+    entry `total` also counts the draws that are not in `draws` (`unlisted`), and `ran` counts the draws
+    with which the controller ran. Returns None if there are no draws.
     """
     if not draws:
         return None
@@ -87,6 +88,8 @@ def draws_data(
         "low": _rounded(low),
         "high": _rounded(high),
         "groups": reasons,
+        "total": len(draws) + unlisted,
+        "ran": sum(draw.state is not None for draw in draws),
         "rows": [[number, *_rounded(draw.parameters)] for number, draw in zip(numbers, draws, strict=True)],
     }
 

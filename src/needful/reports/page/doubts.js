@@ -22,7 +22,7 @@ function doubtsSection(run) {
     doubts.idle ? count(doubts.idle, "idle step") : null,
     doubts.repaired ? count(doubts.repaired, "repaired atom") : null];
   const items = doubts.items.map(one => make("li", {},
-    make("span", {class: "verb"}, DOUBT_TITLES[one.kind] || words(one.kind)), " ", one.text));
+    make("span", {class: "verb"}, DOUBT_TITLES[one.kind] || words(one.kind)), " ", prose(one.text)));
   return section("doubts", "Doubts",
     make("p", {class: "lead"}, "Where the operators may be wrong, seen in the demonstrations. A false claim is an atom that an ",
       "applicable operator predicts and that did not hold after the action."),

@@ -4,7 +4,7 @@ function madeSection(run) {
   const made = run.made;
   if (!made) return null;
   const facts = [
-    ["Command", made.command && make("code", {class: "command"}, made.command)],
+    ["Command", made.command && code(made.command, {class: "command"})],
     ["Started", made.started && made.started.replace("T", " ").replace("Z", " UTC")],
     ["Duration", made.seconds === null ? null : `${seconds(made.seconds)}, without this page`],
     ["Versions", Object.entries(run.versions).map(([name, version]) => `${name} ${version}`).join(", ")],

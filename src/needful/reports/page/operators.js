@@ -134,7 +134,7 @@ function operatorCard(run, card, index) {
   const source = `learned from ${count(card.transitions, "transition")} in ${count(card.demonstrations, "demonstration")}`;
   return fill(article, {}, [
     make("h3", {id: `operator-${index}`}, card.name),
-    make("p", {class: "quiet"}, "runs ", make("code", {}, card.runs), run.model.explained ? ` · ${source}` : ""),
+    make("p", {class: "quiet"}, "runs ", code(card.runs), run.model.explained ? ` · ${source}` : ""),
     pddl(card.pddl), card.changes ? null : noEffects(card),
     run.model.explained ? toggle : null, why]);
 }

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, TypeAlias
+from itertools import accumulate
+from typing import Any
 
+from needful.approaches.base import Progress, SilentProgress
 from needful.core.operators import GroundOperator, Operator
-from needful.envs.contract import Environment
 from needful.envs.drawing.film import Filmable
 from needful.envs.drawing.inline_page import fill_page, join_scripts, shared_asset
 from needful.errors import InvalidInputError
@@ -24,13 +24,11 @@ from needful.planning.pddl.writer import write_actions
 from needful.reports.comparison import comparisons, run_labels
 from needful.reports.page.invented import invented_cards
 from needful.reports.page.recorded_run import RecordedModel, RecordedRun
+from needful.reports.page.renderer_cache import FindEnvironment, RendererCache
 from needful.reports.page.shared_tables import AtomList
 from needful.reports.page.task_films import FilmLimits, FilmSelection, choose_films, task_rows
 from needful.storage.evidence import RecordedClimb, climb_to_json
 from needful.storage.json_fields import JsonValue
-
-if TYPE_CHECKING:
-    from needful.reports.page.svg_recorder import StateRenderer
 
 SUMMARY_KEYS = ("demos", "transitions", "operators", "coverage", "false_claims_validated")
 # The JavaScript files, in the order in which they are joined into one script: those of all pages with a
@@ -57,60 +55,25 @@ MAX_DEMONSTRATIONS = 100
 # controller in another place.
 ACTION_COMMENT_PREFIX = "; action "
 
-# A function that returns the environment of a domain; it raises `InvalidInputError` if there is none.
-FindEnvironment: TypeAlias = Callable[[str], Environment]
-
-
-@dataclass(frozen=True, slots=True)
-class RendererCache:
-    """Creates one renderer per domain, on demand, to draw the states of its tasks.
-
-    If the states of a domain cannot be drawn, `renderers` has the reason as a text instead of a renderer.
-    """
-
-    find_environment: FindEnvironment
-    limits: FilmLimits
-    renderers: dict[str, StateRenderer | str] = field(default_factory=dict)
-
-    def renderer(self, domain: str) -> StateRenderer | str:
-        """Return the renderer of a domain, or the reason why there is none."""
-        if domain not in self.renderers:
-            self.renderers[domain] = self._make_renderer(domain)
-        return self.renderers[domain]
-
-    def disable(self, domain: str, reason: str) -> None:
-        """Replace the renderer of a domain by the reason why it cannot be used."""
-        self.renderers[domain] = reason
-
-    def as_json(self) -> dict[str, Any]:
-        """Return, for each domain with a renderer, the size of its pictures and its `MarkTable`."""
-        return {
-            domain: {"size": renderer.size, **renderer.mark_table.as_json()}
-            for domain, renderer in self.renderers.items()
-            if not isinstance(renderer, str)
-        }
-
-    def _make_renderer(self, domain: str) -> StateRenderer | str:
-        from needful.reports.page.svg_recorder import StateRenderer
-
-        try:
-            return StateRenderer(self.find_environment(domain))
-        except InvalidInputError as error:
-            return str(error)
-
 
 def page_data(
-    runs: Sequence[RecordedRun], find_environment: FindEnvironment, limits: FilmLimits | None = None
+    runs: Sequence[RecordedRun],
+    find_environment: FindEnvironment,
+    limits: FilmLimits | None = None,
+    progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Return all data that the page about the given runs shows, as JSON values.
 
-    The entry `undrawn` maps each domain whose states cannot be drawn to the reason.
+    The entry `undrawn` maps each domain whose states cannot be drawn to the reason. `progress` receives
+    the number of finished tasks of all runs.
     """
     if not runs:
         raise InvalidInputError("A report needs at least one run.")
     cache = RendererCache(find_environment, limits or FilmLimits())
-    labels = run_labels(runs)
-    shown = [_run_data(run, label, cache) for run, label in zip(runs, labels, strict=True)]
+    counts = [len(run.records) for run in runs]
+    report = (progress or SilentProgress()).stage("Writing the report", sum(counts) or None)
+    parts = zip(runs, run_labels(runs), accumulate([0, *counts]), strict=False)
+    shown = [_run_data(run, label, cache, _after(done, report)) for run, label, done in parts]
     undrawn = {domain: one for domain, one in cache.renderers.items() if isinstance(one, str)}
     return {
         "runs": shown,
@@ -120,10 +83,17 @@ def page_data(
     }
 
 
-def _run_data(run: RecordedRun, label: str, cache: RendererCache) -> dict[str, Any]:
+def _after(earlier: int, report: Callable[[int], None]) -> Callable[[int], None]:
+    """Return a function that reports the finished tasks of a run, if earlier runs have `earlier` tasks."""
+    return lambda done: report(earlier + done)
+
+
+def _run_data(
+    run: RecordedRun, label: str, cache: RendererCache, report: Callable[[int], None]
+) -> dict[str, Any]:
     atoms = AtomList()
     notes: list[str] = []
-    tasks = _tasks(run, atoms, cache, notes)
+    tasks = _tasks(run, atoms, cache, notes, report)
     model = None if run.model is None else _model(run, run.model, atoms, notes)
     return {
         "label": label,
@@ -162,7 +132,11 @@ def _numbers(values: JsonValue, names: Sequence[str] | None = None) -> dict[str,
 
 
 def _tasks(
-    run: RecordedRun, atoms: AtomList, cache: RendererCache, notes: list[str]
+    run: RecordedRun,
+    atoms: AtomList,
+    cache: RendererCache,
+    notes: list[str],
+    report: Callable[[int], None],
 ) -> list[dict[str, Any]]:
     """Return the data of each task of a run; append a note to `notes` if plans or pictures are missing."""
     if not run.plans:
@@ -174,7 +148,7 @@ def _tasks(
     films = choose_films(run, cache.limits, in_3d)
     if not isinstance(renderer, str):
         try:
-            rows = task_rows(run, atoms, renderer, films)
+            rows = task_rows(run, atoms, renderer, films, report)
         except Exception as error:  # The environment's drawing code may raise anything.
             renderer = f"{type(error).__name__}: {error}"
             cache.disable(run.domain, renderer)

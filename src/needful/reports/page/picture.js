@@ -45,7 +45,7 @@ class Picture {
     const [width, height] = scene.size;
     this.aspect = width / height;
     this.canvas = draw("g", {});
-    this.element = draw("svg", {viewBox: `0 0 ${width} ${height}`, class: "picture", role: "img", "aria-label": "The start"},
+    this.element = draw("svg", {viewBox: `0 0 ${width} ${height}`, class: "picture", tabindex: 0, role: "img", "aria-label": "The start"},
       draw("defs", {}, scene.clips.map((outline, index) =>
         draw("clipPath", {id: `clip${index}`}, draw("path", {d: outline})))),
       this.canvas, this.ghosts = this.drawTries());

@@ -17,8 +17,9 @@ function summaryTiles(run) {
     tiles.push(tile(percent(solved / run.tasks.length), "solved", `${solved} of ${count(run.tasks.length, "unseen task")}`));
   }
   if (run.model) {
-    tiles.push(tile(String(run.model.operators.length), run.model.operators.length === 1 ? "operator" : "operators",
-      facts.coverage === undefined || facts.transitions === undefined ? null : `cover ${percent(facts.coverage)} of ${count(facts.transitions, "transition")}`));
+    const [noun, verb] = run.model.operators.length === 1 ? ["operator", "covers"] : ["operators", "cover"];
+    tiles.push(tile(String(run.model.operators.length), noun,
+      facts.coverage === undefined || facts.transitions === undefined ? null : `${verb} ${percent(facts.coverage)} of ${count(facts.transitions, "transition")}`));
   }
   const learning = learningSeconds(run);
   if (learning.length) {
@@ -66,14 +67,14 @@ function failures(run, open) {
   const first = run.learned ? failed.slice(0, MAX_LISTED_FAILURES) : [];
   const list = make("ul", {class: "failures"}, first.map(task => make("li", {},
     make("button", {type: "button", class: "link", onclick: () => open(task)}, `Task ${task.task}`),
-    ` ${task.failure || words(task.outcome)}`)));
+    " ", prose(task.failure || words(task.outcome)))));
   const more = failed.length - first.length;
   return make("div", {}, bars, first.length ? list : null,
     first.length && more > 0 ? make("p", {class: "quiet"}, `and ${more} more in the list of tasks below.`) : null);
 }
 
 function summarySection(run, open) {
-  const notes = run.notes.map(note => make("p", {class: "notice"}, note));
+  const notes = run.notes.map(note => make("p", {class: "notice"}, prose(note)));
   if (!run.learned) {
     notes.unshift(make("p", {class: "notice"},
       "Learning ran out of time, so there is no model, and no task was tried."));

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -96,11 +96,16 @@ def _spread(items: Sequence[int], most: int) -> list[int]:
 
 
 def task_rows(
-    run: RecordedRun, atoms: AtomList, renderer: StateRenderer | None, films: FilmSelection
+    run: RecordedRun,
+    atoms: AtomList,
+    renderer: StateRenderer | None,
+    films: FilmSelection,
+    report: Callable[[int], None] = lambda done: None,
 ) -> list[dict[str, Any]]:
     """Return one JSON object per task: outcome and statistics, plan and film.
 
-    The film is None if the task is not in `films` or if there is no renderer.
+    The film is None if the task is not in `films` or if there is no renderer. `report` is called with the
+    number of finished tasks after each task.
     """
     operators = () if run.model is None else run.model.stored.model.operators
     bounds = {one.name: (one.controller.low, one.controller.high) for one in operators}
@@ -115,6 +120,7 @@ def task_rows(
         if plan is not None and renderer is not None and record.task in films.tasks:
             row["film"] = film_data(plan, renderer, films)
         rows.append(row)
+        report(len(rows))
     return rows
 
 
@@ -159,7 +165,9 @@ def plan_data(plan: RecordedPlan, atoms: AtomList, bounds: Mapping[str, Bounds])
             "missing": atoms.add(end.missing),
             "landed": landed,
             "draws": draws_data(
-                end.draws, bounds.get(plan.steps[end.step].operator) if end.step < len(plan.steps) else None
+                end.draws,
+                bounds.get(plan.steps[end.step].operator) if end.step < len(plan.steps) else None,
+                end.unlisted,
             ),
         },
     }

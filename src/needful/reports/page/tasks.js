@@ -25,7 +25,7 @@ function taskView(run, task) {
     taskFacts(task), isSolved(task) ? null : failureBox(task.plan, run.atoms, task),
     player ? player.element : make("p", {class: "quiet"}, "There is nothing to replay."),
     player ? drawsFigure(task.plan.end, stage) : null,
-    player && !stage ? make("p", {class: "quiet"}, "This task has no film. ", make("code", {}, "needful report RUN"), " draws more films.") : null]);
+    player && !stage ? make("p", {class: "quiet"}, prose("This task has no film. `needful report RUN` draws more films.")) : null]);
   return [view, player];
 }
 

@@ -106,8 +106,8 @@ async function refreshDetails() {
   detail.replaceChildren(...[
     make("h2", {id: "run-title"}, run.name),
     make("p", {class: "lead"}, `${heading(stateText(run))}. ${count(tasks.length, "task")} done, ${run.solved} solved.`),
-    run.error ? make("p", {class: "notice"}, run.error) : null,
-    run.made.command ? make("p", {}, make("code", {class: "command"}, run.made.command)) : null,
+    run.error ? make("p", {class: "notice"}, prose(run.error)) : null,
+    run.made.command ? make("p", {}, code(run.made.command, {class: "command"})) : null,
     run.state === "finished" ? make("p", {}, make("button", {type: "button", class: "picker", onclick: () => openReport([run.name])}, "Open the page about this run")) : null,
     drawable ? make("div", {class: "charts"}, climbChart(climb, () => {})) : null,
     tasks.length ? make("div", {class: "charts"}, solvedCurves([{label: run.name, number: 0, tasks}]), timeDots(tasks, () => {})) : null,
@@ -129,7 +129,7 @@ async function refresh() {
       await refreshDetails();
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;  // fetch raises TypeError if the server does not answer
-      status.textContent = "The server does not answer. Start `needful view` again.";
+      status.replaceChildren(...prose("The server does not answer. Start `needful view` again."));
       version = null;
     }
   }

@@ -126,7 +126,7 @@ def film_house(
             frames.append((picture, caption(step, state), pause))
             if draws and last and step == started:
                 tries = Image.fromarray(renderer.frame(state, camera, landed[:MAX_DRAWN_TRIES]))
-                text = texts.tries(step, state, len(draws))
+                text = texts.tries(step, state)
                 text = replace(text, notes=(*text.notes, *reason_lines(draws)))
                 frames.append((tries, text, TRIES_MILLISECONDS))
     pictures, captions, pauses = zip(*frames, strict=True)
