@@ -251,8 +251,8 @@ class _CaseSearch:
         if len(rest) < MIN_TRANSITIONS or len(cases) == MAX_CASES:
             return
         for one in self._shared(rest):
-            known = (*self._always, *cases)
-            if not any(one <= other or other <= one for other in known):
+            contained = any(one <= other for other in (*self._always, *cases))
+            if not contained and not any(case <= one for case in cases):
                 yield [*cases, one]
         following = self.largest(rest)
         if following is not None and len(self.classes[following] & rest) < len(rest):

@@ -38,7 +38,8 @@ from needful.operator_learning.encoding import (
 )
 from needful.operator_learning.matching import Matcher
 
-# The maximum number of groundings of one operator that are examined per transition.
+# The maximum number of groundings of one operator that are examined in all transitions of its controller.
+# They are divided evenly among the transitions, but each transition may have at least `MIN_GROUNDINGS`.
 MAX_GROUNDINGS = 8_000
 MIN_GROUNDINGS = 20
 
@@ -100,7 +101,7 @@ class Validity:
 
     def _at(self, operator: Operator, numbers: Container[int] | None = None) -> dict[int, FalseClaims]:
         transitions = self._transitions.by_controller.get(operator.controller.name, ())
-        limit = max(MIN_GROUNDINGS, MAX_GROUNDINGS // max(1, len(transitions)))
+        limit = _max_groundings(transitions)
         pairs = (
             (one.number, self._false_claims(operator, one, limit))
             for one in transitions
@@ -197,6 +198,11 @@ def specificity(pattern: DeletePattern) -> tuple[int, str]:
     return (sum(isinstance(one, Wildcard) for one in pattern.arguments), str(pattern))
 
 
+def _max_groundings(transitions: Sequence[EncodedTransition]) -> int:
+    """Return how many groundings of an operator are examined in each transition of its controller."""
+    return max(MIN_GROUNDINGS, MAX_GROUNDINGS // max(1, len(transitions)))
+
+
 def _most_frequent(
     operator: Operator, transitions: Sequence[EncodedTransition], false_in: Container[int], matcher: Matcher
 ) -> LiftedClaim:
@@ -209,6 +215,7 @@ def _most_frequent(
     adds = [(atom, lifted_key(atom, index_of)) for atom in sorted(operator.add_effects)]
     found: dict[LiftedAtom | DeletePattern, list[TransitionId]] = {}
     applicable = 0
+    limit = _max_groundings(transitions)
     for transition in transitions:
         groundings = matcher.applicable(operator, transition)
         if transition.number not in false_in:
