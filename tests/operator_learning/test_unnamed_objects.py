@@ -13,6 +13,7 @@ from needful.core.demonstrations import Demonstration
 from needful.core.objects import Type
 from needful.core.operators import Operator
 from needful.operator_learning.candidates import canonical_candidate
+from needful.operator_learning.condition_proposals import ENOUGH_BITS, Proposal, is_linked
 from needful.operator_learning.hill_climbing import Climb, alternate, reduce_truthfully
 from needful.operator_learning.induction import partly_bound
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
@@ -20,13 +21,7 @@ from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.opportunities import Opportunities
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_conditions import Condition
-from needful.operator_learning.unnamed_objects import (
-    ENOUGH_BITS,
-    _linked,
-    _Proposal,
-    named_objects_only,
-    purposeless_steps,
-)
+from needful.operator_learning.unnamed_objects import named_objects_only, purposeless_steps
 
 NONE = frozenset()
 
@@ -231,8 +226,8 @@ TAKING = Operator("Take", (), NONE, NONE, NONE, NONE, Controller("TakeBomb", ())
 def test_a_condition_of_an_action_without_arguments_relates_its_objects(atoms, linked):
     cells = (CELL,) * len({index for _, indices in atoms for index in indices})
     taking = FittedOperator(canonical_candidate(TAKING, {}), (), TAKING)
-    proposal = _Proposal(taking, (Condition(frozenset(atoms), cells, (), ()),), ENOUGH_BITS)
-    assert _linked(proposal) == linked
+    proposal = Proposal(taking, (Condition(frozenset(atoms), cells, (), ()),), ENOUGH_BITS)
+    assert is_linked(proposal) == linked
 
 
 PERSON, APPLE = Type("person"), Type("apple")

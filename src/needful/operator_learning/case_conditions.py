@@ -266,10 +266,16 @@ class _CaseSearch:
         ]
         if not found:
             return None
-        evidence, cases = min(found, key=lambda one: (-one[0], [sorted(case) for case in one[1]]))
+        evidence, cases = min(found, key=lambda one: (-one[0], self._size(one[1]), [*map(sorted, one[1])]))
         conditions = [self.condition(case) for case in _pruned(cases, opportunities)]
         usable = tuple(one for one in conditions if one is not None)
         return Division(usable, evidence) if len(usable) == len(cases) else None
+
+    def _size(self, cases: Iterable[Signature]) -> tuple[int, int]:
+        """Return the number of atoms with unnamed objects, and the number of all atoms."""
+        atoms = [indices for case in cases for _, indices in case]
+        named = range(self._arity)
+        return sum(any(one not in named for one in indices) for indices in atoms), len(atoms)
 
     def condition(self, case: Signature) -> Condition | None:
         """Return the condition of a case for the transitions that satisfy it."""

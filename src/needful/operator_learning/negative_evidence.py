@@ -26,6 +26,7 @@ from needful.abstraction.joins import UNBOUND, Constraint, join
 from needful.core.atoms import Predicate
 from needful.core.operators import Operator
 from needful.operator_learning.backchaining import Backchain, Coverage
+from needful.operator_learning.condition_proposals import ENOUGH_BITS, MIN_BITS
 from needful.operator_learning.false_claims import MAX_GROUNDINGS
 from needful.operator_learning.induction import Datum
 from needful.operator_learning.learning_problem import LearningProblem
@@ -33,7 +34,6 @@ from needful.operator_learning.matching import SKIPPED
 from needful.operator_learning.objective import Hypothesis
 from needful.operator_learning.opportunities import Opportunities, evidence_bits
 from needful.operator_learning.partition import FittedOperator
-from needful.operator_learning.unnamed_objects import ENOUGH_BITS, MIN_BITS
 
 # The maximum number of consecutive steps that are tested together for being redundant.
 MAX_REDUNDANT = 6

@@ -27,6 +27,7 @@ from needful.errors import LearningTimeoutError
 from needful.operator_learning.backchaining import Coverage, cover
 from needful.operator_learning.canonical_names import CanonicalNames
 from needful.operator_learning.complements import find_complements, translate_complements, with_complements
+from needful.operator_learning.condition_proposals import ENOUGH_BITS, MIN_BITS
 from needful.operator_learning.encoding import TransitionId
 from needful.operator_learning.hill_climbing import Climb
 from needful.operator_learning.learned_operators import LearnedOperators, evaluate_operators
@@ -42,7 +43,6 @@ from needful.operator_learning.negative_evidence import (
 )
 from needful.operator_learning.objective import Hypothesis
 from needful.operator_learning.partition import FittedOperator
-from needful.operator_learning.unnamed_objects import ENOUGH_BITS, MIN_BITS
 
 
 @dataclass(frozen=True, slots=True)

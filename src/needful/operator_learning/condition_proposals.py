@@ -1,0 +1,220 @@
+"""Propose conditions on unnamed objects: objects to which no parameter of an operator is bound.
+
+A proposal consists of an operator, a condition that it might require, and the evidence for the condition.
+`unnamed_objects` tries the proposals and decides which ones are accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from typing import NamedTuple, TypeAlias
+
+from needful.abstraction.atom_table import AtomKey
+from needful.core.objects import Type
+from needful.operator_learning.case_conditions import consumption_classes, predicates_of
+from needful.operator_learning.learning_problem import LearningProblem
+from needful.operator_learning.opportunities import ANYTHING, Opportunities, holds
+from needful.operator_learning.partition import FittedOperator
+from needful.operator_learning.unnamed_conditions import (
+    Condition,
+    Signature,
+    condition_of,
+    consumed_objects,
+)
+
+# A condition with at least `ENOUGH_BITS` of evidence is informative: it would hold by chance with a
+# probability of at most 1/256. `MIN_BITS` is the minimum evidence for considering a condition. Negative
+# preconditions use the same numbers.
+ENOUGH_BITS = 8.0
+MIN_BITS = 2.0
+# The number of demonstrations whose transitions are first searched for shared conditions.
+SCREENING_DEMONSTRATIONS = 4
+# A condition on a further unnamed object needs this much more evidence than the condition without it.
+BITS_PER_OBJECT = 4.0
+
+# The names of the predicates in each case of a division.
+Pattern: TypeAlias = frozenset[frozenset[str]]
+
+
+class Proposal(NamedTuple):
+    """A proposed condition for an operator, with the evidence for it.
+
+    If there are several conditions, the proposal is to divide the operator into one operator per condition.
+    Each new operator gets the transitions that satisfy its condition.
+    """
+
+    fitted: FittedOperator
+    conditions: tuple[Condition, ...]
+    bits: float
+    consumed: bool = False
+    replaced: bool = False
+    excludes_false_claims: bool = False
+    repeated: bool = False
+    links: bool = False
+
+    def is_promising(self, purposeless: Set[str]) -> bool:
+        """Return whether the condition may be accepted; see the list at the top of this module.
+
+        `purposeless` contains the names of the predicates of atoms that steps without purpose add.
+        """
+        gives_purpose = any(name in purposeless for name, _ in self.atoms)
+        informative = self.bits >= ENOUGH_BITS and is_linked(self)
+        return informative or self.replaced or self.excludes_false_claims or gives_purpose
+
+    @property
+    def rank(self) -> tuple[bool, float, int, str, list[AtomKey]]:
+        """The sort key that determines the order in which conditions are tried.
+
+        Conditions that the action makes false come first, if they have at least `MIN_BITS` of evidence. All
+        others follow. In both groups, conditions with more evidence come first.
+        """
+        size = sum(len(condition.types) for condition in self.conditions)
+        text = self.fitted.operator.text
+        first = self.consumed and self.bits >= MIN_BITS
+        return (not first, -self.bits, size, text, sorted(self.atoms))
+
+    @property
+    def pattern(self) -> Pattern:
+        """The names of the predicates in each condition."""
+        return frozenset(predicates_of(one.atoms) for one in self.conditions)
+
+    @property
+    def atoms(self) -> Signature:
+        """The atoms of all conditions."""
+        return frozenset[AtomKey]().union(*(condition.atoms for condition in self.conditions))
+
+
+def is_linked(proposal: Proposal) -> bool:
+    """Return whether atoms connect each object of a condition to a parameter of the operator.
+
+    The connection may be indirect: through atoms that mention other objects of the condition. An object
+    that is the only one of its type needs no connection. A condition
+    without a connection may be a mere habit of the demonstrator, who for example walks to the table only
+    while holding something.
+
+    If the operator has no parameters, at least two atoms must connect the objects with each other. For
+    example, `pick_up_bomb()` requires that the robot is at a place, and that the bomb is at the same place.
+    """
+    arity = len(proposal.fitted.operator.parameters)
+    for condition in proposal.conditions:
+        if not arity and len(condition.atoms) == 1:
+            return False
+        linked = set(range(arity)) or {0}
+        linked |= {
+            arity + index for index, kind in enumerate(condition.types) if _is_unique(kind, condition)
+        }
+        atoms = {frozenset(indices) for _, indices in condition.atoms}
+        while reached := {index for one in atoms if one & linked for index in one} - linked:
+            linked |= reached
+        if len(linked) < arity + len(condition.types):
+            return False
+    return True
+
+
+def _is_unique(kind: Type, condition: Condition) -> bool:
+    """Return whether each demonstration of a condition has exactly one object of the given type.
+
+    An atom about such an object, for example HandEmpty(robot), is like an atom without objects.
+    """
+    tables = [transition.table for transition, _ in condition.data]
+    return bool(tables) and all(table.of_type(kind).bit_count() == 1 for table in tables)
+
+
+def opportunities_of(fitted: FittedOperator, problem: LearningProblem) -> Opportunities:
+    """Return the opportunities of an operator in the demonstrations that use it."""
+    used = {transition.demonstration for transition, _ in fitted.data}
+    demonstrations = sorted(
+        (one for one in problem.demonstrations if one.index in used),
+        key=lambda one: (len(one.transitions), len(one.table.objects), one.index),
+    )
+    return Opportunities(fitted, demonstrations, problem.opportunities, problem.work)
+
+
+def proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator[Proposal]:
+    """Yield the conditions that one operator might require."""
+    opportunities = opportunities_of(fitted, problem)
+    consumed: list[Signature] = []
+    for one in consumed_objects(fitted):
+        evidence = opportunities.bits(one.atoms)
+        atoms = _pruned(one.atoms, frozenset(), evidence, opportunities)
+        condition = condition_of(fitted, fitted.data, atoms, objects=one.objects) if atoms else None
+        if condition is not None:
+            consumed.append(condition.atoms)
+            excludes = _excludes_false_claims(fitted, condition, problem)
+            yield Proposal(fitted, (condition,), evidence, True, one.replaced, excludes)
+    if not consumed:
+        yield from _division(fitted, opportunities)
+    first = {one.index for one in opportunities.demonstrations[:SCREENING_DEMONSTRATIONS]}
+    screening = tuple(datum for datum in fitted.data if datum[0].demonstration in first)
+    # For speed, test a few transitions first: if these share no condition, all transitions share none.
+    screened = problem.shared_conditions(screening)
+    if not screened:
+        return
+    claims = problem.validity.of_operator(fitted.operator)
+    if not claims and all(
+        opportunities.always_hold((earlier or frozenset()) | atoms) for earlier, atoms in screened
+    ):
+        return
+    alone = 0.0
+    for earlier, shared in problem.shared_conditions(fitted.data):
+        evidence = opportunities.bits((earlier or frozenset()) | shared)
+        if earlier is None:
+            alone = evidence
+        elif evidence < alone + BITS_PER_OBJECT:
+            continue
+        if evidence < MIN_BITS and not claims:
+            continue
+        atoms = _pruned(shared, earlier or frozenset(), evidence, opportunities)
+        condition = _condition(fitted, earlier, atoms)
+        if condition is None or condition.atoms in consumed:
+            continue
+        excludes = _excludes_false_claims(fitted, condition, problem)
+        if evidence >= MIN_BITS or excludes:
+            yield Proposal(fitted, (condition,), evidence, excludes_false_claims=excludes)
+
+
+def _division(fitted: FittedOperator, opportunities: Opportunities) -> Iterator[Proposal]:
+    """Yield a proposal to divide the operator by the atoms that its transitions made false.
+
+    For example, `take(food)` takes food out of a cupboard or from a table. The operator is divided in two:
+    one requires that the food is in a cupboard, the other that it is on a table. Nothing is yielded if
+    there is no division with at least `ENOUGH_BITS` of evidence.
+    """
+    conditions = consumption_classes(fitted)
+    if conditions:
+        evidence = opportunities.bits(*(condition.atoms for condition in conditions))
+        if evidence >= ENOUGH_BITS:
+            yield Proposal(fitted, tuple(conditions), evidence, True)
+
+
+def _pruned(atoms: Signature, earlier: Signature, bits: float, opportunities: Opportunities) -> Signature:
+    """Drop the atoms with a further unnamed object (index `ANYTHING`) that do not add evidence."""
+    for atom in sorted(key for key in atoms if ANYTHING in key[1]):
+        if opportunities.bits(earlier | (atoms - {atom}), stronger=earlier | atoms) >= bits - 1.0:
+            atoms -= {atom}
+    return atoms
+
+
+def _condition(fitted: FittedOperator, earlier: Signature | None, atoms: Signature) -> Condition | None:
+    if not atoms or earlier is None:
+        return condition_of(fitted, fitted.data, atoms) if atoms else None
+    first = condition_of(fitted, fitted.data, earlier)
+    if first is None:
+        return None
+    extended = [
+        (transition, (*objects, *numbers))
+        for (transition, objects), numbers in zip(fitted.data, first.objects, strict=True)
+    ]
+    return condition_of(fitted, extended, atoms, first)
+
+
+def _excludes_false_claims(fitted: FittedOperator, condition: Condition, problem: LearningProblem) -> bool:
+    """Return whether the condition excludes a grounding at a transition with false claims."""
+    arity = len(fitted.operator.parameters)
+    problem.work.spend(len(fitted.data))
+    return any(
+        not holds(condition.atoms, arity, (transition, objects), distinct=True)
+        for number in problem.validity.of_operator(fitted.operator)
+        for transition in (problem.transitions.by_number[number],)
+        for objects in problem.matcher.applicable(fitted.operator, transition)
+    )
