@@ -28,6 +28,13 @@ def gripper(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cross-validate even if it takes long, as on a slow machine."""
+    monkeypatch.setattr("needful.cli.learn.LearningConfig", partial(LearningConfig, validation_limit=600.0))
+
+
+@pytest.mark.usefixtures("patient")
 def test_learn_prints_what_is_doubtful(tmp_path: Path) -> None:
     result = succeed("learn", GRIPPER, "--out", tmp_path / "model")
     assert "\nFalse claims: 118 in 59 of 235 transitions.\n" in result.out
@@ -38,6 +45,7 @@ def test_learn_prints_what_is_doubtful(tmp_path: Path) -> None:
     assert f"\nDoubts:\n  - {CLAIM}\n" in result.out
 
 
+@pytest.mark.usefixtures("patient")
 def test_learn_as_json(tmp_path: Path) -> None:
     printed = succeed("learn", GRIPPER, "--out", tmp_path / "model", "--json").json
     assert (printed["false_claims"], printed["false_claims_validated"]) == (118, 118)
