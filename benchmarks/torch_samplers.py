@@ -17,7 +17,7 @@ from needful.sampler_learning.networks import LOGISTIC, Head, NetworkShape, init
 from needful.sampler_learning.training import (
     CHECK_EVERY,
     EPSILON,
-    LEARNING_RATE,
+    MAX_OVERFITTING,
     MEAN_DECAY,
     SQUARE_DECAY,
     TrainingProblem,
@@ -40,7 +40,9 @@ def train_together(problems: Sequence[TrainingProblem], head: Head, schedule: Tr
     best_loss = torch.full((len(problems),), torch.inf)
     best_step = torch.zeros(len(problems), dtype=torch.int64)
     running = torch.ones(len(problems), dtype=torch.bool)
-    adam = _adam(layers)
+    folds = [np.count_nonzero(problem.validation_weights.any(axis=(1, 2))) for problem in problems]
+    max_increase = MAX_OVERFITTING * torch.tensor(folds) if schedule.folds else torch.inf
+    adam = _adam(layers, schedule.learning_rate)
     for step in range(schedule.iterations + 1):
         losses = losses_of(_outputs(layers, inputs), targets)
         if step % CHECK_EVERY == 0:
@@ -51,6 +53,7 @@ def train_together(problems: Sequence[TrainingProblem], head: Head, schedule: Tr
             for kept, layer in zip(best, layers, strict=True):
                 kept[improved[group]] = layer.detach()[improved[group]]
             running &= step - best_step < schedule.patience
+            running &= loss <= best_loss + max_increase
             if not running.any():
                 break
         adam(torch.autograd.grad((losses * training).sum(), layers))
@@ -93,7 +96,7 @@ def _logistic(outputs: Tensor, targets: Tensor) -> Tensor:
     return functional.binary_cross_entropy_with_logits(outputs, targets, reduction="none")
 
 
-def _adam(layers: Sequence[Tensor]) -> Callable[[Sequence[Tensor]], None]:
+def _adam(layers: Sequence[Tensor], learning_rate: float) -> Callable[[Sequence[Tensor]], None]:
     """Return a function that updates the layers by one step of Adam, given their gradients."""
     means = [torch.zeros_like(layer) for layer in layers]
     squares = [torch.zeros_like(layer) for layer in layers]
@@ -103,7 +106,7 @@ def _adam(layers: Sequence[Tensor]) -> Callable[[Sequence[Tensor]], None]:
     def step(gradients: Sequence[Tensor]) -> None:
         nonlocal steps
         steps += 1
-        rate = LEARNING_RATE / (1.0 - MEAN_DECAY**steps)
+        rate = learning_rate / (1.0 - MEAN_DECAY**steps)
         correction = (1.0 - SQUARE_DECAY**steps) ** 0.5
         for layer, gradient, mean, square in zip(layers, gradients, means, squares, strict=True):
             mean.lerp_(gradient, 1.0 - MEAN_DECAY)

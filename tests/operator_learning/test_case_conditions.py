@@ -9,6 +9,8 @@ import pytest
 
 from needful.core.atoms import Predicate
 from needful.core.objects import Type, Variable
+from needful.operator_learning.doubts import DoubtKind
+from needful.operator_learning.find_doubts import find_doubts
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.opportunities import WorkLimit, WorkLimitReached
 from needful.operator_learning.unnamed_objects import named_objects_only
@@ -139,12 +141,19 @@ def test_without_evidence_an_operator_is_not_divided():
     assert learned.preconditions == {CLOSED.lifted(learned.parameters[0])}
 
 
-def test_a_work_limit_ends_a_search_but_not_learning(monkeypatch):
+def test_a_work_limit_ends_a_search_but_not_learning(monkeypatch: pytest.MonkeyPatch) -> None:
     limit = WorkLimit(10)
     limit.spend(10)
     with pytest.raises(WorkLimitReached):
         limit.spend(1)
+    demonstrations = [CHEST.demonstrate(seed, 3) for seed in range(40)]
+    unlimited = find_doubts(learn_operators(demonstrations), demonstrations)
+    assert DoubtKind.LIMITED_SEARCH not in {one.kind for one in unlimited.items}
     monkeypatch.setattr(WorkLimit.__init__, "__defaults__", (0,))
-    learned = learn_operators([CHEST.demonstrate(seed, 3) for seed in range(40)])
+    learned = learn_operators(demonstrations)
     assert learned.coverage == 1.0
     assert len(learned.operators) == 1, "no cases were found, so nothing needs a closed drawer"
+    (doubt,) = (
+        one for one in find_doubts(learned, demonstrations).items if one.kind is DoubtKind.LIMITED_SEARCH
+    )
+    assert "stopped at its limit. Preconditions may be missing." in doubt.text

@@ -174,7 +174,7 @@ def test_adam_follows_its_definition() -> None:
     rng = np.random.default_rng(0)
     weights = rng.random((2, 5)).astype(np.float32)
     expected, mean, square = weights.astype(np.float64), np.zeros((2, 5)), np.zeros((2, 5))
-    adam = Adam(weights)
+    adam = Adam(weights, learning_rate=1e-3)
     for step in range(1, 21):
         gradient = (rng.random((2, 5)) - 0.3).astype(np.float32)
         mean = 0.9 * mean + 0.1 * gradient
@@ -290,6 +290,26 @@ def test_training_stops_when_patience_ends() -> None:
     counted.clear()
     train(problem(1, 30, 6), replace(LOGISTIC, slopes=counting), schedule)
     assert len(counted) == 401
+
+
+def test_training_stops_when_the_networks_overfit() -> None:
+    given = opposite_validation(4)
+    schedule = TrainingSchedule(iterations=5_000, patience=5_000, tolerance=0.0)
+    counted = []
+
+    def counting(outputs: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        counted.append(len(outputs))
+        return LOGISTIC.slopes(outputs, targets, weights)
+
+    kept = train(given, replace(LOGISTIC, slopes=counting), schedule)
+    assert len(counted) < 5_000
+    # Without cross-validation, training goes on, but the further steps are no better.
+    steps = len(counted) + 300
+    counted.clear()
+    unlimited = replace(schedule, iterations=steps, folds=0)
+    patient = train(given, replace(LOGISTIC, slopes=counting), unlimited)
+    assert len(counted) == steps + 1
+    assert loss(kept, given, LOGISTIC) == pytest.approx(loss(patient, given, LOGISTIC))
 
 
 def trained_bytes() -> str:

@@ -24,6 +24,7 @@ class DoubtKind(Enum):
     UNCOVERED = "uncovered"
     VALIDATION = "validation"
     FALSE_CLAIM = "false_claim"
+    LIMITED_SEARCH = "limited_search"
     FEW_TRANSITIONS = "few_transitions"
     RARE_EFFECT = "rare_effect"
     PURPOSELESS = "purposeless"

@@ -53,6 +53,7 @@ class LearnedOperators:
             is given by the index of its demonstration, and its index within the demonstration. Empty if the
             learner skips no steps.
         skips_idle_steps: whether backchaining may skip steps that add nothing necessary.
+        search_was_limited: whether the search for preconditions on unnamed objects reached its work limit.
     """
 
     data: tuple[OperatorData, ...]
@@ -67,6 +68,7 @@ class LearnedOperators:
     idle_steps: frozenset[TransitionId] = frozenset()
     skips_idle_steps: bool = False
     forbidden: tuple[tuple[AbstractState | None, ...], ...] = ()
+    search_was_limited: bool = False
 
     def __repr__(self) -> str:
         counts = f"operators={len(self.data)}, transitions={self.transitions}, uncovered={self.uncovered}"

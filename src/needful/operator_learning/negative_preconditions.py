@@ -72,7 +72,11 @@ class LearningResult:
         learned = evaluate_operators(operators, coverage, matcher, self.climb.steps)
         chains = hypothesis.coverage.chains
         skipped = sum(step >= chains[demonstration].uncovered for demonstration, step in self.outliers)
-        return replace(learned, uncovered=learned.uncovered + skipped)
+        return replace(
+            learned,
+            uncovered=learned.uncovered + skipped,
+            search_was_limited=self.problem.work.reached,
+        )
 
     def with_hypothesis(self, hypothesis: Hypothesis) -> LearningResult:
         """Return the learning result with another hypothesis (set of operators)."""

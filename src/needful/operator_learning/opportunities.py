@@ -62,8 +62,13 @@ class WorkLimit:
     def spend(self, units: int) -> None:
         """Raise `WorkLimitReached` if more than the limit has been spent."""
         self.left -= units
-        if self.left < 0:
+        if self.reached:
             raise WorkLimitReached
+
+    @property
+    def reached(self) -> bool:
+        """Whether the search was stopped by the limit."""
+        return self.left < 0
 
 
 class WorkLimitReached(Exception):

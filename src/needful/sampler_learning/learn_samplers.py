@@ -43,7 +43,7 @@ class SamplerConfig:
 
     generator: TrainingSchedule = field(default=TrainingSchedule(iterations=1_000, patience=500))
     classifier: TrainingSchedule = field(
-        default=TrainingSchedule(iterations=10_000, patience=500, tolerance=1e-2)
+        default=TrainingSchedule(iterations=10_000, patience=500, tolerance=1e-2, learning_rate=3e-3)
     )
     anchors: bool = True
 

@@ -18,10 +18,12 @@ from needful.sampler_learning.networks import (
     with_constant,
 )
 
-LEARNING_RATE = 1e-3
 MEAN_DECAY, SQUARE_DECAY, EPSILON = 0.9, 0.999, 1e-8
 # The validation losses are checked once in ten steps, because they change little in ten steps.
 CHECK_EVERY = 10
+# With cross-validation, training stops when the mean validation loss of the folds is this far above the
+# lowest one: the networks overfit, and further steps hardly ever make them better again.
+MAX_OVERFITTING = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +39,14 @@ class TrainingSchedule:
             the lowest sum of their validation losses. The sampler uses another network, which is trained
             on all examples up to this step. If `folds` is 0, there is no cross-validation, and the loss on
             the training examples is used as the validation loss.
+        learning_rate: the step size of Adam.
     """
 
     iterations: int
     patience: int
     tolerance: float = 1e-3
     folds: int = 5
+    learning_rate: float = 1e-3
 
     def __post_init__(self) -> None:
         check_at_least(1, iterations=self.iterations, patience=self.patience)
@@ -133,16 +137,19 @@ def train_network(
     """Train the networks of a problem; return the weights and biases of the last network, layer by layer.
 
     The network is returned as it was after the step at which the sum of the validation losses of all
-    networks was lowest. Training stops when this sum has not improved for `schedule.patience` steps. The
-    result does not depend on the number of threads or cores.
+    networks was lowest. Training stops when this sum has not improved for `schedule.patience` steps or,
+    with cross-validation, when it is far above the lowest one (`MAX_OVERFITTING`). The result does not
+    depend on the number of threads or cores.
     """
     shape = NetworkShape(problem.inputs.shape[1], problem.targets.shape[1] * head.outputs_per_target)
     initial = initial_weights(shape, problem.seed, problem.zero_outputs)
     weights = np.tile(initial, (len(problem.training_weights), 1))
     batches = _batches(problem, shape.most_rows)
     networks = Backpropagation(shape, weights, max(len(batch.inputs) for batch in batches))
-    adam = Adam(weights)
+    adam = Adam(weights, schedule.learning_rate)
     gradient = np.empty_like(weights)
+    folds = np.count_nonzero(problem.validation_weights.any(axis=(1, 2)))
+    max_increase = MAX_OVERFITTING * folds if schedule.folds else np.inf
     best, best_loss, best_step = weights[-1].copy(), np.inf, 0
     for step in range(schedule.iterations + 1):
         deadline.check()
@@ -157,7 +164,7 @@ def train_network(
         if step % CHECK_EVERY == 0:
             if loss < best_loss - schedule.tolerance:
                 best, best_loss, best_step = weights[-1].copy(), loss, step
-            if step - best_step >= schedule.patience:
+            if step - best_step >= schedule.patience or loss > best_loss + max_increase:
                 break
         adam.step(gradient)
     return network_layers(shape, best)
@@ -193,8 +200,9 @@ class Adam:
     step size instead.
     """
 
-    def __init__(self, weights: np.ndarray) -> None:
+    def __init__(self, weights: np.ndarray, learning_rate: float) -> None:
         self._weights = weights
+        self._learning_rate = learning_rate
         self._mean = np.zeros_like(weights)
         self._square = np.zeros_like(weights)
         self._update = np.empty_like(weights)
@@ -213,5 +221,5 @@ class Adam:
         np.sqrt(square, out=update)
         update += EPSILON / square_factor
         np.divide(mean, update, out=update)
-        update *= LEARNING_RATE * mean_factor / square_factor
+        update *= self._learning_rate * mean_factor / square_factor
         self._weights -= update

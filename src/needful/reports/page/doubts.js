@@ -4,6 +4,7 @@ const DOUBT_TITLES = {
   uncovered: "not covered",
   validation: "cross-validation",
   false_claim: "false claim",
+  limited_search: "limited search",
   few_transitions: "few transitions",
   rare_effect: "rare effect",
   purposeless: "purposeless steps",
