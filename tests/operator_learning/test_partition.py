@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from needful.core.atoms import Predicate
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import Operator
@@ -130,3 +131,31 @@ def test_a_hint_may_name_interchangeable_variables_in_any_order():
         (fitted,) = problem.fit([canonical_candidate(operator, {(0, 0): hint})], start).fitted
         ((_, objects),) = fitted.data
         assert set(hint.values()) <= set(objects)
+
+
+def test_interchangeable_parameters_are_ordered_so_that_preconditions_are_shared():
+    """Pushing a cleans two blocks, one of which is on the other. Which one has the smaller name differs."""
+    on = Predicate("On", (BLOCK, BLOCK))
+    demos = [
+        Demonstration(
+            (A, B, D),
+            frozenset({CLEAN(B), CLEAN(D)}),
+            (frozenset({on(*pair)}), frozenset({on(*pair), CLEAN(B), CLEAN(D)})),
+            (PUSH(A),),
+        )
+        for pair in ((B, D), (D, B), (B, D))
+    ]
+    problem = LearningProblem.of(demos, partly_bound)
+    effects = frozenset({CLEAN.lifted(Y), CLEAN.lifted(Z)})
+    operator = replace(IDLE, parameters=(X, Y, Z), add_effects=effects)
+    (fitted,) = problem.fit([canonical_candidate(operator, {})], problem.empty_hypothesis()).fitted
+    (precondition,) = fitted.operator.preconditions
+    assert precondition.predicate == on
+    assert len(fitted.data) == 3
+
+
+def test_reorderings_permute_only_interchangeable_parameters():
+    effects = frozenset({CLEAN.lifted(Y), CLEAN.lifted(Z)})
+    one = canonical_candidate(replace(IDLE, parameters=(X, Y, Z), add_effects=effects), {})
+    assert list(one.reorderings((7, 8, 9))) == [(7, 8, 9), (7, 9, 8)]
+    assert list(canonical_candidate(CLEANING, {}).reorderings((7,))) == [(7,)]

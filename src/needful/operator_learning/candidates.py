@@ -13,14 +13,18 @@ are called widened deletes. Induction does not change them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations, product
 
 from needful.core.canonical import canonical_form, interchangeable
 from needful.core.controllers import Controller
 from needful.core.objects import Abbreviated, Variable
 from needful.core.operators import Operator
 from needful.operator_learning.encoding import TransitionId
+
+# The maximum number of interchangeable parameters whose order is changed; see `Candidate.reorderings`.
+MAX_REORDERED = 3
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -48,6 +52,19 @@ class Candidate(Abbreviated):
     def controller(self) -> Controller:
         """The controller that the operator models."""
         return self.operator.controller
+
+    def reorderings(self, objects: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        """Yield the objects as given, then in all orders that differ only for interchangeable parameters.
+
+        The order within groups of more than `MAX_REORDERED` such parameters is not changed.
+        """
+        groups = {one for one in self.interchangeable_indices.values() if 1 < len(one) <= MAX_REORDERED}
+        for orders in product(*map(permutations, sorted(groups))):
+            reordered = list(objects)
+            for group, order in zip(sorted(groups), orders, strict=True):
+                for index, other in zip(group, order, strict=True):
+                    reordered[index] = objects[other]
+            yield tuple(reordered)
 
     def agrees(self, objects: Sequence[int], transition: TransitionId) -> bool:
         """Return whether a grounding binds the objects that the candidate prefers for a transition.

@@ -6,17 +6,23 @@ assigned to them. The hint of a candidate for a transition is a map from variabl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import compress
 from operator import ne
 
+from needful.abstraction.atom_table import AtomKey
 from needful.core.objects import Abbreviated
 from needful.core.operators import Operator
 from needful.operator_learning.backchaining import OperatorDiff
 from needful.operator_learning.candidates import Candidate, merge_duplicates
 from needful.operator_learning.encoding import EncodedTransition, TransitionIndex
-from needful.operator_learning.induction import Datum, Inducer, preconditions_by_key
+from needful.operator_learning.induction import (
+    Datum,
+    Inducer,
+    liftable_atoms_before,
+    preconditions_by_key,
+)
 from needful.operator_learning.matching import Match, Matcher
 
 # The score of a match if the transition is pinned to the candidate: lower, thus better, than any other.
@@ -203,16 +209,38 @@ def _data(
     found = ((transition, matches[transition.number]) for transition in of_controller)
     data: list[Datum] = []
     unchanged: list[Datum] = []
-    for transition, match in found:
-        if match is not None and match.text == candidate.text:
-            data.append((transition, match.objects))
-            unchanging = not match.changes & ~transition.before
-            if transition.skippable and (unchanging or needed[transition.number] == 0):
-                unchanged.append((transition, match.objects))
+    assigned = [(one, match) for one, match in found if match is not None and match.text == candidate.text]
+    bound = _aligned(candidate, [(transition, match.objects) for transition, match in assigned])
+    for datum, (transition, match) in zip(bound, assigned, strict=True):
+        data.append(datum)
+        unchanging = not match.changes & ~transition.before
+        if transition.skippable and (unchanging or needed[transition.number] == 0):
+            unchanged.append(datum)
     if not unchanged or len(unchanged) == len(data):
         return tuple(data), ()
     ineffective = _ineffective(candidate, data, unchanged)
     return tuple(datum for datum in data if datum not in ineffective), tuple(ineffective)
+
+
+def _aligned(candidate: Candidate, data: Sequence[Datum]) -> Sequence[Datum]:
+    """Order the objects of interchangeable parameters so that all transitions share many atoms.
+
+    For example, both people who walk together change their place, so the operator is the same if they are
+    swapped. But the order matters for preconditions such as Partners(couple, first, second).
+    """
+    if all(len(group) == 1 for group in candidate.interchangeable_indices.values()):
+        return data
+    shared: Set[AtomKey] = frozenset()
+    found: list[Datum] = []
+    for transition, objects in data:
+        options = [(transition, one) for one in candidate.reorderings(objects)]
+        atoms = [liftable_atoms_before(candidate.operator, one).keys() for one in options]
+        if not found:
+            shared = atoms[0]
+        best = max(range(len(options)), key=lambda index: len(atoms[index] & shared))
+        shared = shared & atoms[best]
+        found.append(options[best])
+    return found
 
 
 def _ineffective(candidate: Candidate, data: Sequence[Datum], unchanged: Sequence[Datum]) -> list[Datum]:
