@@ -38,7 +38,7 @@ from needful.storage.outputs import write_text
 from needful.sweeps.executors import Executor, JobFunction, ProcessExecutor
 from needful.sweeps.jobs import Job, run_config
 from needful.sweeps.results import Results, SweepFolder, read_results
-from needful.sweeps.sweep import OlderResults, run_job, sweep
+from needful.sweeps.sweep import OlderResults, older_jobs, run_job, sweep
 
 ALL = "all"
 BOTH, NO_PRESET = "both", "none"
@@ -121,7 +121,7 @@ CpuTime: TypeAlias = Annotated[
 ]
 Older: TypeAlias = Annotated[
     OlderResults,
-    enum_option("--older", OlderResults, "What to do with results that other code has computed."),
+    enum_option("--older", OlderResults, "What to do with results of other code. refuse: run nothing."),
 ]
 Check: TypeAlias = Annotated[
     bool,
@@ -200,8 +200,11 @@ def reproduce(
         wanted = _jobs(requested, settings, _presets(preset))
         _check_jobs(wanted)
         with SweepFolder.open(out) as folder:
-            results = _run(wanted, folder, where, retry_errors, older)
-            _report(results, folder.path, requested, set(wanted), as_json)
+            if older is OlderResults.REFUSE and _has_older(wanted, folder):
+                results = _check_results(out, requested, domains, as_json, cells=False)
+            else:
+                results = _run(wanted, folder, where, retry_errors, older)
+                _report(results, folder.path, requested, set(wanted), as_json)
     if _print_failures(results):
         raise typer.Exit(console.FAILED)
 
@@ -260,6 +263,19 @@ def _check_jobs(jobs: Sequence[Job]) -> None:
         make_environment(domain)
 
 
+def _has_older(jobs: Sequence[Job], folder: SweepFolder) -> bool:
+    """Return whether other code has computed results of the jobs; if so, say that nothing is run."""
+    older = len(older_jobs(folder.read(), jobs))
+    if older:
+        missing = sum(not folder.has(job) for job in jobs)
+        console.print_stderr(
+            f"Nothing is run: of {len(jobs)} jobs, {older} have results of other code in {folder.path}, "
+            f"and {missing} have none. '--older keep' runs the jobs without results; '--older repeat' also "
+            "repeats those of other code. The tables show what is there."
+        )
+    return bool(older)
+
+
 def _run(
     jobs: Sequence[Job],
     folder: SweepFolder,
@@ -296,12 +312,13 @@ def _kinder_table(
     from needful.reports.runs import group_runs
     from needful.reports.table import as_markdown, as_text, table_rows
 
-    if check:
-        results = read_results(out)
-    else:
+    if not check:
         _check_jobs([replace(job, learner=OURS) if job.learner == HAND_WRITTEN else job for job in jobs])
         with SweepFolder.open(out) as folder:
-            results = _run(jobs, folder, executor, retry_errors, older, run_kinder_job)
+            check = older is OlderResults.REFUSE and _has_older(jobs, folder)
+            if not check:
+                _run(jobs, folder, executor, retry_errors, older, run_kinder_job)
+    results = read_results(out)
     groups, domains = group_runs(results.results), {job.domain for job in jobs}
     table = kinder_table([group for group in groups if group.domain in domains])
     if not check:
@@ -355,9 +372,9 @@ def _report(
 
 
 def _check_results(
-    out: Path, requested: RequestedOutputs, domains: Sequence[str] | None, as_json: bool
+    out: Path, requested: RequestedOutputs, domains: Sequence[str] | None, as_json: bool, cells: bool = True
 ) -> Results:
-    """Print the requested tables and compare each cell with the paper; run nothing and write nothing."""
+    """Print the requested tables and, with `cells`, compare each cell with the paper; run nothing."""
     from needful.reports.paper_check import check_tables, check_text
     from needful.reports.paper_tables import fill_tables
     from needful.reports.runs import group_runs
@@ -372,11 +389,12 @@ def _check_results(
     chosen = _domains(domains) if domains else ANALYTIC + HOUSEHOLD
     groups = group_runs(result for result in results.results if result.job.domain in chosen)
     tables = [table for name in requested.tables for table in fill_tables(name, groups)]
-    cells = check_tables(tables)
+    compared = check_tables(tables)
     if as_json:
-        console.print_json({"cells": [cell.to_json() for cell in cells]})
+        console.print_json({"cells": [cell.to_json() for cell in compared]})
         return results
     for table in tables:
         console.print_result(as_text(table))
-    console.print_result(check_text(cells))
+    if cells:
+        console.print_result(check_text(compared))
     return results

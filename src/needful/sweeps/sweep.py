@@ -46,6 +46,12 @@ def is_older(result: JobResult) -> bool:
     return bool(result.records) and result.sources != sources_digest(unused=unused)
 
 
+def older_jobs(results: Results, jobs: Iterable[Job]) -> set[Job]:
+    """Return those of the jobs whose results are older; see `is_older`."""
+    wanted = set(jobs)
+    return {result.job for result in results.results if result.job in wanted and is_older(result)}
+
+
 class SweepObserver(Protocol):
     """Receive the events of a sweep, for example to show its progress."""
 
@@ -106,8 +112,7 @@ def sweep(
     observer = observer or SilentObserver()
     jobs, earlier = list(dict.fromkeys(jobs)), folder.read()
     repeated = {result.job for result in earlier.results if retry_errors and result.error is not None}
-    wanted = set(jobs)
-    outdated = {result.job for result in earlier.results if result.job in wanted and is_older(result)}
+    outdated = older_jobs(earlier, jobs)
     if outdated and older is OlderResults.REFUSE:
         raise OutputExistsError(
             f"{folder.path} has results of other code for {len(outdated)} of {len(jobs)} jobs. Choose "
