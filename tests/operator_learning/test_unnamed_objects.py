@@ -21,7 +21,12 @@ from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.opportunities import Opportunities
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_conditions import Condition
-from needful.operator_learning.unnamed_objects import named_objects_only, purposeless_steps
+from needful.operator_learning.unnamed_objects import (
+    MAX_ACCEPTED,
+    ConditionSearch,
+    named_objects_only,
+    purposeless_steps,
+)
 
 NONE = frozenset()
 
@@ -361,3 +366,50 @@ def test_an_operator_is_not_divided_without_evidence():
     """All food is in a cupboard or on a table, so that neither needs to be required."""
     (operator,) = learn_operators([take(seed, elsewhere=0) for seed in range(20)]).operators
     assert operator.preconditions == frozenset()
+
+
+def test_the_type_of_an_unnamed_object_can_be_a_condition_without_a_link():
+    """Things are rinsed at a sink. There are several sinks and tables; no atom says where things are."""
+    spot, thing = Type("spot"), Type("thing")
+    sink, table = Type("sink", (), spot), Type("table", (), spot)
+    robot_at, soiled, washed = (
+        Predicate("RobotAt", (spot,)),
+        Predicate("Soiled", (thing,)),
+        Predicate("Washed", (thing,)),
+    )
+    go, rinse = Controller("Go", (spot,)), Controller("Rinse", (thing,))
+    rng = random.Random(0)
+    demonstrations = []
+    for _ in range(30):
+        sinks, tables = [sink(f"s{i}") for i in range(2)], [table(f"t{i}") for i in range(3)]
+        things = [thing(f"a{i}") for i in range(2)]
+        start, target = rng.choice(tables), rng.choice(sinks)
+        dirty = frozenset(map(soiled, things))
+        one = rng.choice(things)
+        states = [dirty | {robot_at(start)}, dirty | {robot_at(target)}]
+        states.append(states[-1] - {soiled(one)} | {washed(one)})
+        demonstrations.append(
+            Demonstration(
+                (*sinks, *tables, *things),
+                frozenset({washed(one)}),
+                tuple(states),
+                (go(target), rinse(one)),
+            )
+        )
+    learned = {one.controller.name: one for one in learn_operators(demonstrations).operators}
+    (place,) = (one for one in learned["Rinse"].parameters if one.type != thing)
+    assert place.type == sink
+    assert robot_at.lifted(place) in learned["Rinse"].preconditions
+
+
+def test_a_condition_that_hill_climbing_loses_is_accepted_again_but_not_forever():
+    problem = LearningProblem.of([deliver(seed) for seed in range(10)], partly_bound)
+    start = alternate(problem, reduce_truthfully, Climb(problem.empty_hypothesis()))
+    search = ConditionSearch(problem, lambda climb, problem: climb)
+    found = []
+    while (
+        climb := search.next_climb(start)
+    ) is not None:  # Each time, the conditions found so far are lost.
+        (text,) = climb.hypothesis.operator_texts - start.hypothesis.operator_texts
+        found.append(text)
+    assert found.count(found[0]) == MAX_ACCEPTED

@@ -51,6 +51,7 @@ class Proposal(NamedTuple):
     excludes_false_claims: bool = False
     repeated: bool = False
     links: bool = False
+    lost: bool = False
 
     def is_promising(self, purposeless: Set[str]) -> bool:
         """Return whether the condition may be accepted; see the list at the top of this module.
@@ -59,7 +60,7 @@ class Proposal(NamedTuple):
         """
         gives_purpose = any(name in purposeless for name, _ in self.atoms)
         informative = self.bits >= ENOUGH_BITS and is_linked(self)
-        return informative or self.replaced or self.excludes_false_claims or gives_purpose
+        return informative or self.replaced or self.excludes_false_claims or gives_purpose or self.lost
 
     @property
     def rank(self) -> tuple[bool, float, int, str, list[AtomKey]]:
@@ -72,6 +73,11 @@ class Proposal(NamedTuple):
         text = self.fitted.operator.text
         first = self.consumed and self.bits >= MIN_BITS
         return (not first, -self.bits, size, text, sorted(self.atoms))
+
+    @property
+    def key(self) -> tuple[str, Pattern]:
+        """The name of the controller, and the names of the predicates in each condition."""
+        return self.fitted.operator.controller.name, self.pattern
 
     @property
     def pattern(self) -> Pattern:

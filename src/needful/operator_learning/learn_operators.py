@@ -26,6 +26,7 @@ from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.matching import SKIPPED
 from needful.operator_learning.merge_types import keep_types, merge_types
+from needful.operator_learning.mixed_operators import divide_mixed_operators, keep_mixed_operators
 from needful.operator_learning.negative_preconditions import (
     Learn,
     LearningResult,
@@ -68,6 +69,7 @@ class OperatorLearningConfig:
         schedule: the hill climbing. It decides when operators are added, and when `reduce` is called.
         types: merges operators and quantified deletes that differ only in types, after hill climbing.
         conditions: gives operators preconditions on objects that their controllers do not name.
+        divide: divides operators that explain transitions of two kinds, after `conditions`.
         effects: adds effects that no demonstration needs, but that tasks with more objects may need.
         skip_idle_steps: whether backchaining may skip steps that add nothing necessary.
         repair: repairs wrong atoms in the demonstrations before learning.
@@ -80,6 +82,7 @@ class OperatorLearningConfig:
     schedule: Schedule = alternate
     types: TypeMerger = merge_types
     conditions: ConditionFinder = conditions_on_unnamed_objects
+    divide: ConditionFinder = divide_mixed_operators
     effects: EffectFinder = reliable_effects
     skip_idle_steps: bool = True
     repair: NoiseRepair = repair_wrong_atoms
@@ -94,6 +97,7 @@ class OperatorLearningConfig:
             "schedule": self.schedule.__name__,
             "types": self.types.__name__,
             "conditions": self.conditions.__name__,
+            "divide": self.divide.__name__,
             "effects": self.effects.__name__,
             "skip_idle_steps": str(self.skip_idle_steps).lower(),
             "repair": self.repair.__name__,
@@ -102,11 +106,12 @@ class OperatorLearningConfig:
         }
 
 
-# The paper's choices for types, conditions, effects, skipped steps and negative preconditions. The other
-# parts have their defaults.
+# The paper's choices for types, conditions, divided operators, effects, skipped steps and negative
+# preconditions. The other parts have their defaults.
 AS_IN_PAPER = OperatorLearningConfig(
     types=keep_types,
     conditions=named_objects_only,
+    divide=keep_mixed_operators,
     effects=necessary_effects_only,
     skip_idle_steps=False,
     negatives=positive_preconditions_only,
@@ -190,6 +195,9 @@ def _learn(
     merged = config.types(climb, problem)
     if merged is not climb:
         climb = config.conditions(merged, problem, resume_and_merge)
+    divided = config.divide(climb, problem, resume_and_merge)
+    if divided is not climb:
+        climb = config.conditions(divided, problem, resume_and_merge)
     return climb, problem
 
 

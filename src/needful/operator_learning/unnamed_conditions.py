@@ -193,7 +193,7 @@ def _same_pattern(first: Sequence[int], second: Sequence[int]) -> bool:
 
 def _maximal(sets: Iterable[Signature]) -> list[Signature]:
     found: list[Signature] = []
-    for one in sorted(set(map(_without_unlinked_types, sets)), key=lambda one: (-len(one), sorted(one))):
+    for one in sorted(set(map(_without_needless_types, sets)), key=lambda one: (-len(one), sorted(one))):
         if one and not any(one <= other for other in found):
             found.append(one)
     return found[:MAX_CONDITIONS]
@@ -220,27 +220,36 @@ def signature_of(number: int, datum: Datum) -> Signature:
 
 
 def _with_types(keys: Sequence[AtomKey], number: int, datum: Datum) -> Signature:
-    """Return the atoms about an unnamed object, with the object's types if an atom has a named object.
+    """Return the atoms about an unnamed object, with the object's types if it `_has_types`.
 
     Types without a parent are left out: the declared types of the predicates imply them.
     """
     transition, objects = datum
     arity = len(objects)
-    if not any(0 <= index < arity for _, indices in keys for index in indices):
+    if not _has_types(keys, arity):
         return frozenset(keys)
     kind = transition.table.objects[number].type
     types = [(TYPE_PREFIX + one.name, (arity,)) for one in kind.ancestry() if one.parent is not None]
     return frozenset((*keys, *types))
 
 
-def _without_unlinked_types(atoms: Signature) -> Signature:
-    """Return the atoms; if none of them has a named object, leave out the types."""
+def _without_needless_types(atoms: Signature) -> Signature:
+    """Return the atoms about an unnamed object; leave out its types unless it `_has_types`."""
     types = frozenset(key for key in atoms if key[0][0] == TYPE_PREFIX)
     if not types:
         return atoms
     (unnamed,) = {index for _, indices in types for index in indices}
-    linked = any(0 <= index < unnamed for _, indices in atoms for index in indices)
-    return atoms if linked else atoms - types
+    return atoms if _has_types(atoms - types, unnamed) else atoms - types
+
+
+def _has_types(keys: Iterable[AtomKey], unnamed: int) -> bool:
+    """Return whether the types of an unnamed object can be part of a condition.
+
+    One of the atoms must relate the object to a named one, or be about this object alone, as RobotAt(sink).
+    """
+    return any(
+        indices == (unnamed,) or any(0 <= index < unnamed for index in indices) for _, indices in keys
+    )
 
 
 def atoms_about_unnamed(

@@ -19,6 +19,7 @@ evidence, because many conditions hold everywhere. So one of the following must 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -48,6 +49,8 @@ from needful.operator_learning.unnamed_conditions import Condition, Signature
 
 # The work of trying a condition, per transition (see `WorkLimit`); measured in some worlds.
 WORK_PER_TRANSITION = 50
+# The maximum number of times that a condition is accepted for the operators of a controller.
+MAX_ACCEPTED = 3
 # The proposals for an operator, given by its text and its transitions.
 ProposalCache: TypeAlias = dict[tuple[str, tuple[Datum, ...]], list[Proposal]]
 
@@ -59,7 +62,7 @@ def conditions_on_unnamed_objects(climb: Climb, problem: LearningProblem, resume
     further effects necessary. A condition is rejected if the result covers fewer transitions. The search
     also ends when the limit `LearningProblem.work` is reached.
     """
-    search = _Search(problem, resume)
+    search = ConditionSearch(problem, resume)
     with suppress(WorkLimitReached):
         while (better := search.next_climb(climb)) is not None:
             climb = better
@@ -67,7 +70,7 @@ def conditions_on_unnamed_objects(climb: Climb, problem: LearningProblem, resume
 
 
 @dataclass(slots=True)
-class _Search:
+class ConditionSearch:
     """The state of a search for conditions on unnamed objects.
 
     Attributes:
@@ -76,6 +79,9 @@ class _Search:
         tried: the operators and conditions that were tried.
         cache: the proposals for an operator and its transitions.
         patterns: the predicates of the accepted divisions into cases.
+        accepted: how often each condition was accepted, by its controller and its predicates. Hill climbing
+            may replace an operator with a condition by one without it. Then the condition is accepted again
+            without new evidence, but at most `MAX_ACCEPTED` times.
     """
 
     problem: LearningProblem
@@ -83,16 +89,18 @@ class _Search:
     tried: set[tuple[str, Signature]] = field(default_factory=set)
     cache: ProposalCache = field(default_factory=dict)
     patterns: set[Pattern] = field(default_factory=set)
+    accepted: Counter[tuple[str, Pattern]] = field(default_factory=Counter)
 
     def next_climb(self, climb: Climb) -> Climb | None:
         """Return the climb with the first condition that is accepted; None if there is none."""
-        for proposal in _in_order(climb.hypothesis, self.problem, self.cache, self.patterns):
+        for proposal in _in_order(climb.hypothesis, self.problem, self.cache, self.patterns, self.accepted):
             key = (proposal.fitted.operator.text, proposal.atoms)
-            if key in self.tried:
+            if key in self.tried and not proposal.lost:
                 continue
             self.tried.add(key)
             reached = _required(proposal, climb, self.problem, self.resume)
             if reached is not None:
+                self.accepted[proposal.key] += 1
                 if len(proposal.conditions) > 1:
                     self.patterns.add(proposal.pattern)
                 return reached
@@ -104,6 +112,7 @@ def _in_order(
     problem: LearningProblem,
     cache: ProposalCache,
     patterns: Set[Pattern],
+    accepted: Counter[tuple[str, Pattern]],
 ) -> Iterator[Proposal]:
     """Yield proposals in the order in which they are tried.
 
@@ -111,7 +120,7 @@ def _in_order(
     that no atom connects to the operator's parameters.
     """
     purposeless = _purposeless_predicates(hypothesis)
-    shared = _proposals(hypothesis, problem, cache, purposeless)
+    shared = _proposals(hypothesis, problem, cache, purposeless, accepted)
     yield from filter(is_linked, shared)
     yield from _divisions(hypothesis, problem, patterns)
     yield from (one for one in shared if not is_linked(one))
@@ -170,7 +179,8 @@ def _required(proposal: Proposal, climb: Climb, problem: LearningProblem, resume
         justified = gives_purpose or proposal.repeated or proposal.links
         return reached if justified and claims <= earlier else None
     accepted = (
-        (claims < earlier and (linked or proposal.consumed))
+        (proposal.lost and claims <= earlier)
+        or (claims < earlier and (linked or proposal.consumed))
         or (proposal.replaced and claims <= earlier)
         or (gives_purpose and (informative or linked))
         or (informative and linked)
@@ -207,13 +217,16 @@ def _proposals(
     problem: LearningProblem,
     cache: ProposalCache,
     purposeless: Set[str],
+    accepted: Counter[tuple[str, Pattern]],
 ) -> list[Proposal]:
     found: list[Proposal] = []
     for fitted in hypothesis.fitted:
         key = (fitted.operator.text, fitted.data)
         if key not in cache:
             cache[key] = list(proposals_for(fitted, problem))
-        found += (one._replace(fitted=fitted) for one in cache[key])
+        for one in cache[key]:
+            lost = 0 < accepted[one.key] < MAX_ACCEPTED
+            found.append(one._replace(fitted=fitted, lost=lost))
     promising = (one for one in found if one.is_promising(purposeless))
     return sorted(promising, key=lambda one: one.rank)
 
