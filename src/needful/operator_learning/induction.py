@@ -216,9 +216,12 @@ def common_atoms_after(operator: Operator, data: Sequence[Datum], names: Contain
     }
 
 
-def liftable_atoms_before(operator: Operator, datum: Datum) -> LiftedAtomMap:
-    """Return the atoms that held before a transition and can be lifted to the operator's parameters."""
-    return _split_liftable(operator, datum, datum[0].before)[0]
+def liftable_atoms_before(operator: Operator, datum: Datum, atoms: int = -1) -> LiftedAtomMap:
+    """Return the atoms that held before a transition and can be lifted to the operator's parameters.
+
+    Only atoms of the mask `atoms` are returned, by default all.
+    """
+    return _split_liftable(operator, datum, datum[0].before & atoms)[0]
 
 
 def lifted_atoms(parameters: Sequence[Variable], lifted: LiftedAtomMap) -> frozenset[LiftedAtom]:

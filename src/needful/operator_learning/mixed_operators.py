@@ -12,9 +12,10 @@ other kind, the first operator gets the preconditions that distinguish them.
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 
-from needful.abstraction.atom_table import lifted_key
+from needful.abstraction.atom_table import bits, lifted_key
 from needful.operator_learning.candidates import Candidate, canonical_candidate
 from needful.operator_learning.hill_climbing import Climb, Resume
 from needful.operator_learning.learning_problem import LearningProblem
@@ -41,7 +42,7 @@ def _divided(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb | 
     old = climb.hypothesis
     claims = problem.false_claims(old)
     for fitted in old.fitted if claims else ():
-        smaller = _without_held_effects(fitted) if problem.validity.of_operator(fitted.operator) else None
+        smaller = _without_held_effects(fitted, _falsely_claimed(fitted, problem))
         if smaller is None:
             continue
         new = resume(climb.add_step("divide", problem.fit((*old.candidates, smaller), old)), problem)
@@ -51,10 +52,21 @@ def _divided(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb | 
     return None
 
 
-def _without_held_effects(fitted: FittedOperator) -> Candidate | None:
+def _falsely_claimed(fitted: FittedOperator, problem: LearningProblem) -> set[str]:
+    """Return the names of the predicates about which an operator makes false claims."""
+    names = set[str]()
+    for number, claims in problem.validity.of_operator(fitted.operator).items():
+        table = problem.transitions.by_number[number].table
+        names.update(table.atoms[atom].predicate.name for atom in bits(claims.known))
+        names.update(name for name, _ in claims.unknown)
+    return names
+
+
+def _without_held_effects(fitted: FittedOperator, predicates: Set[str]) -> Candidate | None:
     """Return the operator without the effects that held before some, but not all, of its transitions.
 
-    Parameters that are no longer mentioned are dropped. Return None if no effect would be dropped, or all.
+    Only effects with the given predicates are dropped, and parameters that are no longer mentioned. Return
+    None if no effect would be dropped, or all.
     """
     operator = fitted.candidate.operator
     index_of = {variable: index for index, variable in enumerate(operator.parameters)}
@@ -65,6 +77,7 @@ def _without_held_effects(fitted: FittedOperator) -> Candidate | None:
             for one, objects in fitted.data
         )
         for atom in effects
+        if atom.predicate.name in predicates
     }
     dropped = {atom for atom, count in held.items() if 0 < count < len(fitted.data)}
     if not dropped or dropped == effects:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import compress
-from operator import ne
+from operator import ne, or_
 
 from needful.abstraction.atom_table import AtomKey
 from needful.core.objects import Abbreviated
@@ -228,13 +229,17 @@ def _aligned(candidate: Candidate, data: Sequence[Datum]) -> Sequence[Datum]:
     For example, both people who walk together change their place, so the operator is the same if they are
     swapped. But the order matters for preconditions such as Partners(couple, first, second).
     """
-    if all(len(group) == 1 for group in candidate.interchangeable_indices.values()):
+    groups = candidate.interchangeable_indices.values()
+    swapped = {index for group in groups if len(group) > 1 for index in group}
+    if not swapped:
         return data
     shared: Set[AtomKey] = frozenset()
     found: list[Datum] = []
     for transition, objects in data:
         options = [(transition, one) for one in candidate.reorderings(objects)]
-        atoms = [liftable_atoms_before(candidate.operator, one).keys() for one in options]
+        # Only atoms about the swapped objects depend on the order.
+        mentioned = reduce(or_, (transition.table.with_object(objects[index]) for index in swapped))
+        atoms = [liftable_atoms_before(candidate.operator, one, mentioned).keys() for one in options]
         if not found:
             shared = atoms[0]
         best = max(range(len(options)), key=lambda index: len(atoms[index] & shared))

@@ -23,7 +23,7 @@ UNEXPLAINED = "not explained"
 
 _CLUTTER = "clutter within reach: without it, CI learns as few operators as published (docs/baselines.md)"
 _MOVES = "clusters of moves; an independent implementation of the domain has as many (docs/baselines.md)"
-_OTHER_HOUSES = "other houses, in which all seeds learn as many operators (docs/reproduce.md)"
+_OTHER_HOUSES = "other houses, in which all seeds learn the same number of operators (docs/reproduce.md)"
 _PLANNER = "the planner of this package; with that of the paper at most 2.5 % (docs/baselines.md)"
 _FEW_SEEDS = "a seed solves all tasks or none, so one seed does not show the mean (docs/baselines.md)"
 _FEW_TASKS = "few tasks: a single one was solved"
