@@ -174,6 +174,9 @@ def test_masks_by_object(objects, data):
     for atom in data.draw(st.lists(st.sampled_from(all_ground_atoms(objects)), unique=True)):
         table.number(atom)
         for number, obj in enumerate(table.objects):
+            others = set(range(len(table.objects))) - {number}
+            assert table.only_about(others) & table.with_object(number) == 0
+            assert table.only_about(others) | table.with_object(number) == (1 << len(table)) - 1
             assert table.decode(table.with_object(number)) == {
                 one for one in table.atoms if obj in one.objects
             }

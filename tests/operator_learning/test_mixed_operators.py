@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+import pytest
+
 from needful.core.atoms import Predicate
 from needful.core.objects import Type, Variable
 from needful.operator_learning.candidates import canonical_candidate
 from needful.operator_learning.hill_climbing import Climb, alternate, reduce_truthfully
 from needful.operator_learning.induction import partly_bound
-from needful.operator_learning.learning_problem import LearningProblem
+from needful.operator_learning.learning_problem import LearningProblem, TooManyOperators
 from needful.operator_learning.mixed_operators import divide_mixed_operators, keep_mixed_operators
 from negative_worlds import Sampled, World, objects_of, operator
 
@@ -78,3 +80,13 @@ def test_operators_without_false_claims_are_not_divided() -> None:
     climb = resume(Climb(problem.empty_hypothesis()), problem)
     assert problem.false_claims(climb.hypothesis) == 0
     assert divide_mixed_operators(climb, problem, resume) is climb
+
+
+def test_growth_is_limited() -> None:
+    problem = LearningProblem.of([WORLD.demonstrate(seed, 3) for seed in range(30)], partly_bound)
+    hypothesis = resume(Climb(problem.empty_hypothesis()), problem).hypothesis
+    limited = problem.with_limited_growth(hypothesis)
+    assert limited.max_operators == 2 * (len(hypothesis.fitted) + 1)
+    assert limited.fit(hypothesis.candidates, hypothesis).fitted == hypothesis.fitted
+    with pytest.raises(TooManyOperators):
+        replace(problem, max_operators=1).fit(hypothesis.candidates, hypothesis)

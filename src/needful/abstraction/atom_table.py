@@ -48,6 +48,7 @@ class AtomTable:
         self._object_masks: dict[int, int] = {}
         self._domains: dict[str, list[int]] = {}
         self._objects_at: dict[tuple[int, int], int] = {}
+        self._only_about: dict[frozenset[int], int] = {}
 
     def with_atoms(self, atoms: Sequence[GroundAtom], keys: Sequence[AtomKey]) -> AtomTable:
         """Return a table of the same objects in which the given atoms are numbered in the given order.
@@ -124,6 +125,7 @@ class AtomTable:
         self._bits[key] = bit
         self._type_argument_masks.clear()
         self._object_masks.clear()
+        self._only_about.clear()
         self.atoms.append(atom)
         self.arguments.append(arguments)
         self._predicate_masks[name] = self._predicate_masks.get(name, 0) | bit
@@ -188,6 +190,18 @@ class AtomTable:
             for (_, _, argument), mask in self._argument_masks.items():
                 self._object_masks[argument] = self._object_masks.get(argument, 0) | mask
         return self._object_masks.get(number, 0)
+
+    def only_about(self, numbers: Iterable[int]) -> int:
+        """Return the mask of the numbered atoms that mention no other objects than the given ones."""
+        chosen = frozenset(numbers)
+        known = self._only_about.get(chosen)
+        if known is None:
+            known = 0
+            for number, arguments in enumerate(self.arguments):
+                if chosen.issuperset(arguments):
+                    known |= 1 << number
+            self._only_about[chosen] = known
+        return known
 
     def objects_at(self, position: int, mask: int) -> int:
         """Return the mask of the objects at one argument position of the atoms of a mask.

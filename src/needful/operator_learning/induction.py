@@ -79,9 +79,12 @@ def nearest_common_pattern(one: DeletePattern, other: DeletePattern) -> DeletePa
 
 def without_subsumed(patterns: Iterable[DeletePattern]) -> frozenset[DeletePattern]:
     """Drop each pattern whose atoms are all matched by another pattern, and return the other patterns."""
-    found = set(patterns)
+    by_predicate: dict[str, set[DeletePattern]] = {}
+    for pattern in patterns:
+        by_predicate.setdefault(pattern.predicate.name, set()).add(pattern)
     return frozenset(
         pattern
+        for found in by_predicate.values()
         for pattern in found
         if not any(other != pattern and other.subsumes(pattern) for other in found)
     )
@@ -221,7 +224,9 @@ def liftable_atoms_before(operator: Operator, datum: Datum, atoms: int = -1) -> 
 
     Only atoms of the mask `atoms` are returned, by default all.
     """
-    return _split_liftable(operator, datum, datum[0].before & atoms)[0]
+    transition, objects = datum
+    about = transition.table.only_about(objects)
+    return _split_liftable(operator, datum, transition.before & about & atoms)[0]
 
 
 def lifted_atoms(parameters: Sequence[Variable], lifted: LiftedAtomMap) -> frozenset[LiftedAtom]:

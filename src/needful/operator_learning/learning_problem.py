@@ -29,6 +29,13 @@ from needful.operator_learning.opportunities import OpportunityCache, WorkLimit
 from needful.operator_learning.partition import FittedOperator, Partition, partition
 from needful.operator_learning.unnamed_conditions import SharedCondition, shared_conditions
 
+# See `LearningProblem.with_limited_growth`.
+MAX_GROWTH = 2
+
+
+class TooManyOperators(Exception):
+    """Raised by `LearningProblem.fit`; never leaves operator learning."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LearningProblem(Abbreviated):
@@ -37,7 +44,7 @@ class LearningProblem(Abbreviated):
     `matcher` caches how operators match transitions, `inducer` caches induced operators, `validity` caches
     false claims, `opportunities` caches where operators were applicable, and `conditions` caches the
     conditions on unnamed objects that some transitions have in common; see `unnamed_objects`. `work` limits
-    the search for these conditions.
+    the search for these conditions. `max_operators` limits the number of operators of a hypothesis.
     """
 
     demonstrations: tuple[EncodedDemonstration, ...]
@@ -50,6 +57,7 @@ class LearningProblem(Abbreviated):
     opportunities: OpportunityCache = field(default_factory=dict)
     conditions: dict[tuple[Datum, ...], list[SharedCondition]] = field(default_factory=dict)
     work: WorkLimit = field(default_factory=WorkLimit)
+    max_operators: int | None = None
 
     @classmethod
     def of(
@@ -98,13 +106,19 @@ class LearningProblem(Abbreviated):
         The chains of `base` determine which atoms each transition must add. The transition is assigned to a
         candidate that adds these atoms. An operator is induced from the transitions of each candidate, and
         backchaining computes the coverage of all operators. Unchanged results are copied from `base` to
-        save time.
+        save time. Raises `TooManyOperators` if there are more operators than `max_operators`.
         """
         self.deadline.check()
         needed = tuple(chain.from_iterable(one.needed_or_unknown for one in base.coverage.chains))
         fitted = partition(candidates, needed, base.partition, self.matcher, self.inducer)
+        if self.max_operators is not None and len(fitted.fitted) > self.max_operators:
+            raise TooManyOperators
         operators = (one.operator for one in fitted.fitted)
         return Hypothesis(fitted, cover(operators, base.coverage, self.matcher, self.skip_purposeless))
+
+    def with_limited_growth(self, hypothesis: Hypothesis) -> LearningProblem:
+        """Return the same problem with a limit of operators, about twice the number in a hypothesis."""
+        return replace(self, max_operators=MAX_GROWTH * (len(hypothesis.fitted) + 1))
 
     def skipping_purposeless_steps(self) -> LearningProblem:
         """Return the same problem, but backchaining may skip each step that adds nothing necessary."""

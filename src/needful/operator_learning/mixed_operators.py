@@ -18,7 +18,7 @@ from dataclasses import replace
 from needful.abstraction.atom_table import bits, lifted_key
 from needful.operator_learning.candidates import Candidate, canonical_candidate
 from needful.operator_learning.hill_climbing import Climb, Resume
-from needful.operator_learning.learning_problem import LearningProblem
+from needful.operator_learning.learning_problem import LearningProblem, TooManyOperators
 from needful.operator_learning.partition import FittedOperator
 
 
@@ -45,7 +45,11 @@ def _divided(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb | 
         smaller = _without_held_effects(fitted, _falsely_claimed(fitted, problem))
         if smaller is None:
             continue
-        new = resume(climb.add_step("divide", problem.fit((*old.candidates, smaller), old)), problem)
+        limited = problem.with_limited_growth(old)
+        try:
+            new = resume(climb.add_step("divide", limited.fit((*old.candidates, smaller), old)), limited)
+        except TooManyOperators:
+            continue
         uncovered = new.hypothesis.coverage.uncovered
         if uncovered <= old.coverage.uncovered and problem.false_claims(new.hypothesis) < claims:
             return new

@@ -41,7 +41,7 @@ from needful.operator_learning.condition_proposals import (
 from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.hill_climbing import Climb, Resume
 from needful.operator_learning.induction import Datum, LiftedAtomMap, lifted_atoms
-from needful.operator_learning.learning_problem import LearningProblem
+from needful.operator_learning.learning_problem import LearningProblem, TooManyOperators
 from needful.operator_learning.objective import Hypothesis
 from needful.operator_learning.opportunities import WorkLimitReached
 from needful.operator_learning.partition import FittedOperator
@@ -163,12 +163,20 @@ def purposeless_steps(hypothesis: Hypothesis) -> list[EncodedTransition]:
 
 
 def _required(proposal: Proposal, climb: Climb, problem: LearningProblem, resume: Resume) -> Climb | None:
-    """Return the climb in which an operator requires the proposed condition; None if it is rejected."""
+    """Return the climb in which an operator requires the proposed condition; None if it is rejected.
+
+    The condition is also rejected if it needs far more operators: hill climbing would take long, and so
+    many operators would describe accidents.
+    """
     problem.work.spend(WORK_PER_TRANSITION * problem.size)
     old, fitted = climb.hypothesis, proposal.fitted
     candidates = [one.candidate for one in old.fitted if one is not fitted]
     candidates += [require(fitted, condition) for condition in proposal.conditions]
-    reached = resume(climb.add_step("require", problem.fit(candidates, old)), problem)
+    limited = problem.with_limited_growth(old)
+    try:
+        reached = resume(climb.add_step("require", limited.fit(candidates, old)), limited)
+    except TooManyOperators:
+        return None
     new = reached.hypothesis
     if new.coverage.uncovered > old.coverage.uncovered:
         return None
