@@ -109,6 +109,21 @@ class Doubts(Abbreviated):
         return self.false_transitions / self.transitions if self.transitions else 0.0
 
 
+def limited_search_doubt(transitions: int) -> Doubt:
+    """Return the doubt that the search for preconditions on unnamed objects was stopped by its limit."""
+    return Doubt(
+        DoubtKind.LIMITED_SEARCH,
+        None,
+        None,
+        transitions,
+        "The search for preconditions on objects that are no arguments of a controller was stopped at its "
+        "limit",
+        "",
+        "Preconditions may be missing. Let the controllers name these objects as arguments, or leave out "
+        "objects and predicates that no task needs.",
+    )
+
+
 def location(transition: TransitionId) -> str:
     """Return a text such as `demonstration 0, step 2`; demonstrations are counted from 0, steps from 1."""
     demonstration, step = transition

@@ -27,6 +27,7 @@ from needful.operator_learning.doubts import (
     DoubtKind,
     Doubts,
     example,
+    limited_search_doubt,
     location,
 )
 from needful.operator_learning.encoding import TransitionId, encode_demonstrations
@@ -58,7 +59,7 @@ def find_doubts(
     steps = tuple(_reached_steps(learned, repaired))
     items = [
         *_doubt_uncovered(learned, repaired),
-        *_doubt_limited_search(learned),
+        *([limited_search_doubt(learned.transitions)] if learned.search_was_limited else []),
         *(doubt for data in learned.planning_data for doubt in _doubt_data(data, repaired)),
         *_doubt_wasted(steps, learned),
         *_doubt_repaired(recorded, repaired),
@@ -281,22 +282,6 @@ def _doubt_uncovered(learned: LearnedOperators, demonstrations: Sequence[Demonst
             "are not covered",
             where[name],
             "Add demonstrations with this step, or a predicate for the condition under which it works.",
-        )
-
-
-def _doubt_limited_search(learned: LearnedOperators) -> Iterator[Doubt]:
-    """Yield a doubt if the search for preconditions on unnamed objects was stopped by its limit."""
-    if learned.search_was_limited:
-        yield Doubt(
-            DoubtKind.LIMITED_SEARCH,
-            None,
-            None,
-            learned.transitions,
-            "The search for preconditions on objects that are no arguments of a controller was stopped at "
-            "its limit",
-            "",
-            "Preconditions may be missing. Let the controllers name these objects as arguments, or leave "
-            "out objects and predicates that no task needs.",
         )
 
 
