@@ -41,7 +41,12 @@ def train_together(problems: Sequence[TrainingProblem], head: Head, schedule: Tr
     best_step = torch.zeros(len(problems), dtype=torch.int64)
     running = torch.ones(len(problems), dtype=torch.bool)
     folds = [np.count_nonzero(problem.validation_weights.any(axis=(1, 2))) for problem in problems]
-    max_increase = MAX_OVERFITTING * torch.tensor(folds) if schedule.folds else torch.inf
+    max_increase = torch.tensor(
+        [
+            torch.inf if problem.validation_weights[-1].any() else MAX_OVERFITTING * count
+            for problem, count in zip(problems, folds, strict=True)
+        ]
+    )
     adam = _adam(layers, schedule.learning_rate)
     for step in range(schedule.iterations + 1):
         losses = losses_of(_outputs(layers, inputs), targets)

@@ -137,6 +137,8 @@ def test_results_of_other_code_are_not_mixed_in(tmp_path: Path) -> None:
     assert refused.code == 0
     assert "Nothing is run: of 2 jobs, 1 have results of other code" in refused.err
     assert "n = 1 × 1" in refused.out
+    rows = needful(*SCREWS, "--seeds", 2, "--out", folder, "--json").json["rows"]
+    assert [row["seeds"] for row in rows if row["mean"] is not None] == [1]
     assert finished_files(folder) == before
     kept = needful(*SCREWS, "--seeds", 2, "--older", "keep", "--out", folder)
     assert kept.code == 0

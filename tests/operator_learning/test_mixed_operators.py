@@ -85,7 +85,7 @@ def test_operators_without_false_claims_are_not_divided() -> None:
 def test_growth_is_limited() -> None:
     problem = LearningProblem.of([WORLD.demonstrate(seed, 3) for seed in range(30)], partly_bound)
     hypothesis = resume(Climb(problem.empty_hypothesis()), problem).hypothesis
-    limited = problem.with_limited_growth(hypothesis)
+    limited = problem.with_limited_growth(len(hypothesis.fitted))
     assert limited.max_operators == 2 * (len(hypothesis.fitted) + 1)
     assert limited.fit(hypothesis.candidates, hypothesis).fitted == hypothesis.fitted
     with pytest.raises(TooManyOperators):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 
 from needful.core.atoms import Predicate
+from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import Operator
@@ -17,6 +19,7 @@ A, B = BLOCK("a"), BLOCK("b")
 D, E = BLOCK("d"), BLOCK("e")
 X, Y, Z = (Variable(name, BLOCK) for name in ("?x", "?y", "?z"))
 NONE = frozenset()
+DANCE = Controller("Dance", ())
 
 IDLE = Operator("Push", (X,), NONE, NONE, NONE, NONE, PUSH, (X,))
 CLEANING = replace(IDLE, add_effects=frozenset({CLEAN.lifted(X)}))
@@ -159,3 +162,28 @@ def test_reorderings_permute_only_interchangeable_parameters():
     one = canonical_candidate(replace(IDLE, parameters=(X, Y, Z), add_effects=effects), {})
     assert list(one.reorderings((7, 8, 9))) == [(7, 8, 9), (7, 9, 8)]
     assert list(canonical_candidate(CLEANING, {}).reorderings((7,))) == [(7,)]
+    three = frozenset({CLEAN.lifted(X), CLEAN.lifted(Y), CLEAN.lifted(Z)})
+    free = canonical_candidate(
+        replace(IDLE, parameters=(X, Y, Z), add_effects=three, controller=DANCE, controller_arguments=()),
+        {},
+    )
+    assert sorted(free.reorderings((7, 8, 9))) == sorted(permutations((7, 8, 9)))
+
+
+def test_accidental_atoms_do_not_decide_the_order_of_interchangeable_parameters():
+    """On(b, d) always holds. Before the first transition, b is hot and wet, before the second one d."""
+    on, hot, wet = Predicate("On", (BLOCK, BLOCK)), Predicate("Hot", (BLOCK,)), Predicate("Wet", (BLOCK,))
+    demos = [
+        Demonstration(
+            (A, B, D),
+            frozenset({CLEAN(B), CLEAN(D)}),
+            (frozenset({on(B, D), *more}), frozenset({on(B, D), *more, CLEAN(B), CLEAN(D)})),
+            (PUSH(A),),
+        )
+        for more in ({hot(B), wet(B)}, {hot(D), wet(D)}, set())
+    ]
+    problem = LearningProblem.of(demos, partly_bound)
+    effects = frozenset({CLEAN.lifted(Y), CLEAN.lifted(Z)})
+    operator = replace(IDLE, parameters=(X, Y, Z), add_effects=effects)
+    (fitted,) = problem.fit([canonical_candidate(operator, {})], problem.empty_hypothesis()).fitted
+    assert {atom.predicate for atom in fitted.operator.preconditions} == {on}

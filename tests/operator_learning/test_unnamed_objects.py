@@ -362,6 +362,31 @@ def test_an_operator_is_divided_by_what_it_consumed():
     )
 
 
+def test_an_operator_can_be_divided_into_many_cases():
+    """Food is taken out of five kinds of containers, and each kind has its own predicate."""
+    kinds = [Type(f"kind{index}") for index in range(5)]
+    inside = [Predicate(f"In{index}", (FOOD, kind)) for index, kind in enumerate(kinds)]
+    rng = random.Random(0)
+    demonstrations = []
+    for _ in range(60):
+        foods = [FOOD(f"food{number}") for number in range(8)]
+        containers = [kind(f"c{number}") for number, kind in enumerate(kinds)]
+        places = [rng.choice([None, *range(5)]) for _ in foods]
+        taken = rng.choice([food for food, place in zip(foods, places, strict=True) if place is not None])
+        before = frozenset(
+            inside[place](food, containers[place])
+            for food, place in zip(foods, places, strict=True)
+            if place is not None
+        )
+        after = frozenset(atom for atom in before if taken not in atom.objects) | {TAKEN(taken)}
+        demonstrations.append(
+            Demonstration((*foods, *containers), frozenset({TAKEN(taken)}), (before, after), (TAKE(taken),))
+        )
+    operators = learn_operators(demonstrations).operators
+    assert {atom.predicate for one in operators for atom in one.preconditions} == set(inside)
+    assert len(operators) == 5
+
+
 def test_an_operator_is_not_divided_without_evidence():
     """All food is in a cupboard or on a table, so that neither needs to be required."""
     (operator,) = learn_operators([take(seed, elsewhere=0) for seed in range(20)]).operators

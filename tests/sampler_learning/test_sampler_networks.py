@@ -293,7 +293,13 @@ def test_training_stops_when_patience_ends() -> None:
 
 
 def test_training_stops_when_the_networks_overfit() -> None:
-    given = opposite_validation(4)
+    alone = opposite_validation(4)
+    none = np.zeros_like(alone.validation_weights)
+    given = replace(
+        alone,
+        training_weights=np.concatenate([alone.training_weights, alone.training_weights]),
+        validation_weights=np.concatenate([alone.validation_weights, none]),
+    )
     schedule = TrainingSchedule(iterations=5_000, patience=5_000, tolerance=0.0)
     counted = []
 
@@ -306,10 +312,9 @@ def test_training_stops_when_the_networks_overfit() -> None:
     # Without cross-validation, training goes on, but the further steps are no better.
     steps = len(counted) + 300
     counted.clear()
-    unlimited = replace(schedule, iterations=steps, folds=0)
-    patient = train(given, replace(LOGISTIC, slopes=counting), unlimited)
+    patient = train(alone, replace(LOGISTIC, slopes=counting), replace(schedule, iterations=steps))
     assert len(counted) == steps + 1
-    assert loss(kept, given, LOGISTIC) == pytest.approx(loss(patient, given, LOGISTIC))
+    assert loss(kept, alone, LOGISTIC) == pytest.approx(loss(patient, alone, LOGISTIC))
 
 
 def trained_bytes() -> str:

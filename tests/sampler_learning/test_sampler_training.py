@@ -209,6 +209,9 @@ def test_reprs_are_short() -> None:
 def test_schedules_are_checked() -> None:
     with pytest.raises(InvalidInputError, match="iterations must be at least 1, got 0"):
         TrainingSchedule(iterations=0, patience=1)
+    for rate in (0.0, -1.0, float("inf"), float("nan")):
+        with pytest.raises(InvalidInputError, match="learning_rate must be a positive number"):
+            TrainingSchedule(iterations=1, patience=1, learning_rate=rate)
     for folds in (-1, 1):
         with pytest.raises(InvalidInputError, match=f"folds must be at least 2, or 0 .* got {folds}"):
             TrainingSchedule(iterations=1, patience=1, folds=folds)

@@ -265,13 +265,11 @@ def _check_jobs(jobs: Sequence[Job]) -> None:
 
 def _has_older(jobs: Sequence[Job], folder: SweepFolder) -> bool:
     """Return whether other code has computed results of the jobs; if so, say that nothing is run."""
-    older = len(older_jobs(folder.read(), jobs))
-    if older:
+    if older := len(older_jobs(folder.read(), jobs)):
         missing = sum(not folder.has(job) for job in jobs)
         console.print_stderr(
             f"Nothing is run: of {len(jobs)} jobs, {older} have results of other code in {folder.path}, "
-            f"and {missing} have none. '--older keep' runs the jobs without results; '--older repeat' also "
-            "repeats those of other code. The tables show what is there."
+            f"and {missing} have none. '--older keep' runs these; '--older repeat' runs all of them."
         )
     return bool(older)
 
@@ -374,11 +372,11 @@ def _report(
 def _check_results(
     out: Path, requested: RequestedOutputs, domains: Sequence[str] | None, as_json: bool, cells: bool = True
 ) -> Results:
-    """Print the requested tables and, with `cells`, compare each cell with the paper; run nothing."""
+    """Print the requested tables and, with `cells`, compare their cells with the paper; run nothing."""
     from needful.reports.paper_check import check_tables, check_text
     from needful.reports.paper_tables import fill_tables
     from needful.reports.runs import group_runs
-    from needful.reports.table import as_text
+    from needful.reports.table import as_text, table_rows
 
     results = read_results(out)
     if not results.results and not results.damaged:
@@ -391,7 +389,9 @@ def _check_results(
     tables = [table for name in requested.tables for table in fill_tables(name, groups)]
     compared = check_tables(tables)
     if as_json:
-        console.print_json({"cells": [cell.to_json() for cell in compared]})
+        found = [cell.to_json() for cell in compared]
+        rows = [row for table in tables for row in table_rows(table)]
+        console.print_json({"cells": found} if cells else {"rows": rows, "files": []})
         return results
     for table in tables:
         console.print_result(as_text(table))

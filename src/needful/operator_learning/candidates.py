@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations, product
+from itertools import islice, permutations, product
 
 from needful.core.canonical import canonical_form, interchangeable
 from needful.core.controllers import Controller
@@ -23,8 +23,10 @@ from needful.core.objects import Abbreviated, Variable
 from needful.core.operators import Operator
 from needful.operator_learning.encoding import TransitionId
 
-# The maximum number of interchangeable parameters whose order is changed; see `Candidate.reorderings`.
+# The maximum number of interchangeable parameters whose order is changed, and the maximum number of orders;
+# see `Candidate.reorderings`.
 MAX_REORDERED = 3
+MAX_ORDERS = 36
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -56,10 +58,11 @@ class Candidate(Abbreviated):
     def reorderings(self, objects: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         """Yield the objects as given, then in all orders that differ only for interchangeable parameters.
 
-        The order within groups of more than `MAX_REORDERED` such parameters is not changed.
+        The order within groups of more than `MAX_REORDERED` such parameters is not changed. There are at
+        most `MAX_ORDERS` orders.
         """
         groups = {one for one in self.interchangeable_indices.values() if 1 < len(one) <= MAX_REORDERED}
-        for orders in product(*map(permutations, sorted(groups))):
+        for orders in islice(product(*map(permutations, sorted(groups))), MAX_ORDERS):
             reordered = list(objects)
             for group, order in zip(sorted(groups), orders, strict=True):
                 for index, other in zip(group, order, strict=True):

@@ -116,9 +116,9 @@ class LearningProblem(Abbreviated):
         operators = (one.operator for one in fitted.fitted)
         return Hypothesis(fitted, cover(operators, base.coverage, self.matcher, self.skip_purposeless))
 
-    def with_limited_growth(self, hypothesis: Hypothesis) -> LearningProblem:
-        """Return the same problem with a limit of operators, about twice the number in a hypothesis."""
-        return replace(self, max_operators=MAX_GROWTH * (len(hypothesis.fitted) + 1))
+    def with_limited_growth(self, operators: int) -> LearningProblem:
+        """Return the same problem with a limit of operators, about twice the given number."""
+        return replace(self, max_operators=MAX_GROWTH * (operators + 1))
 
     def skipping_purposeless_steps(self) -> LearningProblem:
         """Return the same problem, but backchaining may skip each step that adds nothing necessary."""

@@ -45,7 +45,7 @@ def _divided(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb | 
         smaller = _without_held_effects(fitted, _falsely_claimed(fitted, problem))
         if smaller is None:
             continue
-        limited = problem.with_limited_growth(old)
+        limited = problem.with_limited_growth(len(old.fitted))
         try:
             new = resume(climb.add_step("divide", limited.fit((*old.candidates, smaller), old)), limited)
         except TooManyOperators:

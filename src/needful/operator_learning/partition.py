@@ -228,24 +228,30 @@ def _aligned(candidate: Candidate, data: Sequence[Datum]) -> Sequence[Datum]:
 
     For example, both people who walk together change their place, so the operator is the same if they are
     swapped. But the order matters for preconditions such as Partners(couple, first, second).
+
+    The orders are chosen one transition after the other. Transitions with few atoms come first, because
+    they have few accidental ones. If the given orders share as many atoms, they are kept.
     """
     groups = candidate.interchangeable_indices.values()
     swapped = {index for group in groups if len(group) > 1 for index in group}
-    if not swapped:
+    if not swapped or not data:
         return data
-    shared: Set[AtomKey] = frozenset()
-    found: list[Datum] = []
+    options: list[list[tuple[Datum, Set[AtomKey]]]] = []
     for transition, objects in data:
-        options = [(transition, one) for one in candidate.reorderings(objects)]
         # Only atoms about the swapped objects depend on the order.
-        mentioned = reduce(or_, (transition.table.with_object(objects[index]) for index in swapped))
-        atoms = [liftable_atoms_before(candidate.operator, one, mentioned).keys() for one in options]
-        if not found:
-            shared = atoms[0]
-        best = max(range(len(options)), key=lambda index: len(atoms[index] & shared))
-        shared = shared & atoms[best]
-        found.append(options[best])
-    return found
+        about = reduce(or_, (transition.table.with_object(objects[index]) for index in swapped))
+        orders = [(transition, one) for one in candidate.reorderings(objects)]
+        options.append(
+            [(one, liftable_atoms_before(candidate.operator, one, about).keys()) for one in orders]
+        )
+    chosen = [given[0][0] for given in options]
+    unaligned = frozenset[AtomKey].intersection(*(frozenset(given[0][1]) for given in options))
+    shared: Set[AtomKey] | None = None
+    for index in sorted(range(len(options)), key=lambda index: (len(options[index][0][1]), index)):
+        known = options[index][0][1] if shared is None else shared
+        chosen[index], atoms = max(options[index], key=lambda one: len(one[1] & known))
+        shared = known & atoms
+    return chosen if len(shared or ()) > len(unaligned) else data
 
 
 def _ineffective(candidate: Candidate, data: Sequence[Datum], unchanged: Sequence[Datum]) -> list[Datum]:

@@ -172,7 +172,7 @@ def _required(proposal: Proposal, climb: Climb, problem: LearningProblem, resume
     old, fitted = climb.hypothesis, proposal.fitted
     candidates = [one.candidate for one in old.fitted if one is not fitted]
     candidates += [require(fitted, condition) for condition in proposal.conditions]
-    limited = problem.with_limited_growth(old)
+    limited = problem.with_limited_growth(len(candidates))
     try:
         reached = resume(climb.add_step("require", limited.fit(candidates, old)), limited)
     except TooManyOperators:

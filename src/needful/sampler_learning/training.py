@@ -50,6 +50,8 @@ class TrainingSchedule:
 
     def __post_init__(self) -> None:
         check_at_least(1, iterations=self.iterations, patience=self.patience)
+        if not 0.0 < self.learning_rate < np.inf:
+            raise InvalidInputError(f"learning_rate must be a positive number, got {self.learning_rate}.")
         if self.folds < 0 or self.folds == 1:
             raise InvalidInputError(
                 f"folds must be at least 2, or 0 for no cross-validation, got {self.folds}."
@@ -149,7 +151,8 @@ def train_network(
     adam = Adam(weights, schedule.learning_rate)
     gradient = np.empty_like(weights)
     folds = np.count_nonzero(problem.validation_weights.any(axis=(1, 2)))
-    max_increase = MAX_OVERFITTING * folds if schedule.folds else np.inf
+    # In cross-validation, the last network is not validated: it is trained on all examples.
+    max_increase = np.inf if problem.validation_weights[-1].any() else MAX_OVERFITTING * folds
     best, best_loss, best_step = weights[-1].copy(), np.inf, 0
     for step in range(schedule.iterations + 1):
         deadline.check()
