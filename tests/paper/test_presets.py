@@ -82,6 +82,7 @@ def test_settings_of_the_learner() -> None:
         "schedule": "alternate",
         "types": "keep_types",
         "conditions": "named_objects_only",
+        "divide": "keep_mixed_operators",
         "effects": "necessary_effects_only",
         "skip_idle_steps": "false",
         "repair": "keep_atoms",
