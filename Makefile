@@ -31,10 +31,11 @@ unexport PYTHONDONTWRITEBYTECODE
 
 setup: $(INSTALLED)
 
-# The package without extras: enough for `make demo`.
+# The package without extras: enough for `make demo`. Python compiles modules when they are first imported, which
+# is faster than compiling all of them here.
 $(CORE): $(SOURCES)
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) -e .
+	$(INSTALL) --no-compile -e .
 	touch $@
 
 # All extras and the development tools.

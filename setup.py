@@ -5,19 +5,50 @@ Without a compiler, the package is installed without this engine, and planning u
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from pybind11.setup_helpers import ParallelCompile, Pybind11Extension, build_ext
-from setuptools import setup
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
-ParallelCompile().install()
+
+class ParallelBuild(build_ext):
+    """Compiles the sources of an extension at the same time, one process per core."""
+
+    def build_extension(self, ext: Extension) -> None:
+        """Compile and link an extension."""
+        compiler = self.compiler
+
+        def compile_source(source: str) -> list[str]:
+            return compiler.compile(
+                [source],
+                output_dir=self.build_temp,
+                extra_postargs=ext.extra_compile_args,
+                depends=ext.depends,
+            )
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            objects = [one for compiled in pool.map(compile_source, ext.sources) for one in compiled]
+        target = self.get_ext_fullpath(ext.name)
+        compiler.link_shared_object(objects, target, build_temp=self.build_temp, target_lang="c++")
+
+
 native = Path("native")
-engine = Pybind11Extension(
+windows = ["/std:c++17", "/EHsc", "/O2"]
+others = ["-std=c++17", "-O3", "-g0", "-fvisibility=hidden", "-Wall", "-Wextra"]
+engine = Extension(
     "needful.planning.engines._engine",
     sorted(str(source) for source in native.glob("*.cpp")),
     depends=sorted(str(header) for header in native.glob("*.hpp")),
-    cxx_std=17,
-    extra_compile_args=["-O3", "-Wall", "-Wextra"],
+    extra_compile_args=windows if os.name == "nt" else others,
+    language="c++",
+    py_limited_api=True,
     optional=True,
 )
-setup(ext_modules=[engine], cmdclass={"build_ext": build_ext})
+# One wheel serves all supported versions of Python.
+setup(
+    ext_modules=[engine],
+    cmdclass={"build_ext": ParallelBuild},
+    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+)

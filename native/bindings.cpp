@@ -1,13 +1,14 @@
 // The Python module `_engine`; only planning/engines/native_planner.py uses it.
-#include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
+#include "python_values.hpp"
 
-#include <array>
+#include <exception>
+#include <new>
+#include <optional>
+#include <string>
 
 #include "grounding.hpp"
 #include "portfolio.hpp"
 
-namespace py = pybind11;
 using namespace needful;
 
 namespace {
@@ -39,43 +40,27 @@ LiftedOperator lifted_operator(const OperatorTuple& tuple) {
 
 // Runs pending Python signal handlers, so that Ctrl-C does not wait for the deadline.
 bool interrupted() {
-    py::gil_scoped_acquire acquire;
-    return PyErr_CheckSignals() != 0;
+    const PyGILState_STATE state = PyGILState_Ensure();
+    const bool result = PyErr_CheckSignals() != 0;
+    PyGILState_Release(state);
+    return result;
 }
+
+// Lets other Python threads run while it exists.
+class OtherThreadsMayRun {
+public:
+    OtherThreadsMayRun() : thread_(PyEval_SaveThread()) {}
+    ~OtherThreadsMayRun() { PyEval_RestoreThread(thread_); }
+    OtherThreadsMayRun(const OtherThreadsMayRun&) = delete;
+    OtherThreadsMayRun& operator=(const OtherThreadsMayRun&) = delete;
+
+private:
+    PyThreadState* thread_;
+};
 
 // Rethrows the exception of a Python signal handler.
 void raise_if_interrupted() {
-    if (PyErr_Occurred()) throw py::error_already_set();
-}
-
-std::shared_ptr<Problem> ground_task(std::vector<Id> predicate_arities, std::vector<Id> object_types,
-                                     std::vector<std::vector<Id>> type_members,
-                                     const std::vector<OperatorTuple>& operators, std::vector<Id> initial,
-                                     std::vector<Id> goal, double seconds,
-                                     std::int64_t max_operators, bool cpu_time) {
-    DeadlinePoller deadline(seconds, interrupted, cpu_time);
-    AbstractTask task;
-    task.predicate_arities = std::move(predicate_arities);
-    task.object_types = std::move(object_types);
-    task.type_members = std::move(type_members);
-    for (const OperatorTuple& tuple : operators) task.operators.push_back(lifted_operator(tuple));
-    task.initial = std::move(initial);
-    task.goal = std::move(goal);
-    std::shared_ptr<Problem> problem;
-    {
-        py::gil_scoped_release release;
-        problem = std::const_pointer_cast<Problem>(ground(task, deadline, max_operators));
-    }
-    raise_if_interrupted();
-    return problem;
-}
-
-std::pair<Id, std::vector<Id>> ground_operator(const Problem& problem, std::size_t index) {
-    if (index >= problem.operator_count())
-        throw py::index_error("ground operator " + std::to_string(index) + " is out of range: there are " +
-                              std::to_string(problem.operator_count()));
-    const Span objects = problem.operator_objects[index];
-    return {problem.lifted_operators[index], {objects.begin(), objects.end()}};
+    if (PyErr_Occurred()) throw PythonError();
 }
 
 // The value of the Python enum `Outcome`, or null for None.
@@ -141,7 +126,7 @@ private:
     template <class Function>
     void run_until_deadline(Function function) {
         {
-            py::gil_scoped_release release;
+            const OtherThreadsMayRun release;
             try {
                 function();
             } catch (const DeadlineExpired&) {
@@ -157,25 +142,119 @@ private:
     std::unique_ptr<PlanStream> plans_;
 };
 
+// The names of the two kinds of C++ values that Python code keeps.
+constexpr const char* problem_name = "needful.Problem";
+constexpr const char* search_name = "needful.Search";
+
+const ProblemPointer& problem_of(PyObject* object) { return stored<ProblemPointer>(object, problem_name); }
+
+Search& search_of(PyObject* object) { return stored<Search>(object, search_name); }
+
+PyObject* none() { return Py_NewRef(Py_None); }
+
+PyObject* ground_task(PyObject* arguments) {
+    auto [arities, object_types, type_members, operators, initial, goal, seconds, max_operators, cpu_time] =
+        read<std::tuple<std::vector<Id>, std::vector<Id>, std::vector<std::vector<Id>>, std::vector<OperatorTuple>,
+                        std::vector<Id>, std::vector<Id>, double, std::int64_t, bool>>(arguments);
+    DeadlinePoller deadline(seconds, interrupted, cpu_time);
+    AbstractTask task;
+    task.predicate_arities = std::move(arities);
+    task.object_types = std::move(object_types);
+    task.type_members = std::move(type_members);
+    for (const OperatorTuple& tuple : operators) task.operators.push_back(lifted_operator(tuple));
+    task.initial = std::move(initial);
+    task.goal = std::move(goal);
+    ProblemPointer problem;
+    {
+        const OtherThreadsMayRun release;
+        problem = ground(task, deadline, max_operators);
+    }
+    raise_if_interrupted();
+    return problem ? store(std::make_unique<ProblemPointer>(std::move(problem)), problem_name) : none();
+}
+
+PyObject* goal_reachable(PyObject* arguments) {
+    const auto [problem] = read<std::tuple<PyObject*>>(arguments);
+    return PyBool_FromLong(problem_of(problem)->goal_reachable);
+}
+
+PyObject* operator_count(PyObject* arguments) {
+    const auto [problem] = read<std::tuple<PyObject*>>(arguments);
+    return PyLong_FromSize_t(problem_of(problem)->operator_count());
+}
+
+PyObject* ground_operator(PyObject* arguments) {
+    const auto [object, index] = read<std::tuple<PyObject*, std::int64_t>>(arguments);
+    const Problem& problem = *problem_of(object);
+    if (index < 0 || static_cast<std::size_t>(index) >= problem.operator_count()) {
+        PyErr_Format(PyExc_IndexError, "ground operator %lld is out of range: there are %zu",
+                     static_cast<long long>(index), problem.operator_count());
+        throw PythonError();
+    }
+    const auto position = static_cast<std::size_t>(index);
+    const Owned objects = number_list(problem.operator_objects[position]);
+    const Owned lifted = owned(PyLong_FromLong(problem.lifted_operators[position]));
+    return PyTuple_Pack(2, lifted.get(), objects.get());
+}
+
+PyObject* start_search(PyObject* arguments) {
+    auto [problem, failures, lifted_costs, surcharges, tried, stages, distinct, seed, spent, seconds, cpu_time] =
+        read<std::tuple<PyObject*, std::vector<Failure>, std::vector<Id>, std::vector<std::pair<Id, Id>>,
+                        std::vector<Plan>, std::vector<StageTuple>, bool, std::uint64_t, Counters, double, bool>>(
+            arguments);
+    return store(std::make_unique<Search>(problem_of(problem), std::move(failures), std::move(lifted_costs),
+                                          std::move(surcharges), tried, stages, distinct, seed, spent, seconds,
+                                          cpu_time),
+                 search_name);
+}
+
+PyObject* next_plan(PyObject* arguments) {
+    const auto [search, spent, seconds, max_nodes] =
+        read<std::tuple<PyObject*, Counters, double, std::int64_t>>(arguments);
+    const std::optional<Plan> plan = search_of(search).next(spent, seconds, max_nodes);
+    return plan ? number_list(*plan).release() : none();
+}
+
+PyObject* spent(PyObject* arguments) {
+    const auto [search] = read<std::tuple<PyObject*>>(arguments);
+    return number_list(search_of(search).counters()).release();
+}
+
+PyObject* ended(PyObject* arguments) {
+    const auto [search] = read<std::tuple<PyObject*>>(arguments);
+    const char* const reason = search_of(search).ended();
+    return reason ? PyUnicode_FromString(reason) : none();
+}
+
+// Calls a function, and turns C++ exceptions into Python exceptions.
+template <PyObject* (*function)(PyObject*)>
+PyObject* call(PyObject*, PyObject* arguments) {
+    try {
+        return function(arguments);
+    } catch (const PythonError&) {
+    } catch (const std::bad_alloc&) {
+        PyErr_NoMemory();
+    } catch (const std::exception& error) {
+        PyErr_SetString(PyExc_RuntimeError, error.what());
+    }
+    return nullptr;
+}
+
+// Python keeps pointers to both tables.
+PyMethodDef functions[] = {
+    {"ground", call<ground_task>, METH_VARARGS, nullptr},
+    {"goal_reachable", call<goal_reachable>, METH_VARARGS, nullptr},
+    {"operator_count", call<operator_count>, METH_VARARGS, nullptr},
+    {"ground_operator", call<ground_operator>, METH_VARARGS, nullptr},
+    {"start_search", call<start_search>, METH_VARARGS, nullptr},
+    {"next_plan", call<next_plan>, METH_VARARGS, nullptr},
+    {"spent", call<spent>, METH_VARARGS, nullptr},
+    {"ended", call<ended>, METH_VARARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_engine", "Grounding and search for abstract plans.", 0,
+                          functions, nullptr, nullptr, nullptr, nullptr};
+
 }  // namespace
 
-PYBIND11_MODULE(_engine, module) {
-    module.doc() = "Grounding and search for abstract plans.";
-    py::class_<Problem, std::shared_ptr<Problem>>(module, "Problem")
-        .def_readonly("goal_reachable", &Problem::goal_reachable)
-        .def_property_readonly("operator_count", &Problem::operator_count)
-        .def("ground_operator", &ground_operator);
-    module.def("ground", &ground_task, py::arg("arities"), py::arg("object_types"), py::arg("type_members"),
-               py::arg("operators"), py::arg("initial"), py::arg("goal"), py::arg("seconds"),
-               py::arg("max_operators"), py::arg("cpu_time") = false);
-    py::class_<Search>(module, "Search")
-        .def(py::init<std::shared_ptr<Problem>, std::vector<Failure>, std::vector<Id>, std::vector<std::pair<Id, Id>>,
-                      const std::vector<Plan>&, const std::vector<StageTuple>&, bool, std::uint64_t, const Counters&,
-                      double, bool>(),
-             py::arg("problem"), py::arg("failures"), py::arg("lifted_costs"), py::arg("surcharges"),
-             py::arg("tried"), py::arg("stages"), py::arg("distinct"), py::arg("seed"), py::arg("spent"),
-             py::arg("seconds"), py::arg("cpu_time") = false)
-        .def("next", &Search::next)
-        .def_property_readonly("spent", &Search::counters)
-        .def_property_readonly("ended", &Search::ended);
-}
+PyMODINIT_FUNC PyInit__engine() { return PyModuleDef_Init(&definition); }

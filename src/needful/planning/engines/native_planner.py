@@ -81,9 +81,8 @@ def supports_portfolio(portfolio: Portfolio) -> bool:
     )
 
 
-def _clock_option(budget: Budget) -> dict[str, bool]:
-    """Return the keyword argument that selects CPU time if the budget measures it; else an empty dict."""
-    return {"cpu_time": True} if budget.clock is time.thread_time else {}
+def _measures_cpu_time(budget: Budget) -> bool:
+    return budget.clock is time.thread_time
 
 
 def _stage_tuple(stage: Stage) -> StageTuple | None:
@@ -122,20 +121,25 @@ class NativeProblem:
     tried: tuple[tuple[int, ...], ...] = ()
 
     def __repr__(self) -> str:
-        ground = counted(self.grounded.operator_count, "ground operator")
+        ground = counted(self.operator_count, "ground operator")
         return short_repr(self, counted(self.objects, "object"), ground, counted(self.failures, "failure"))
+
+    @property
+    def operator_count(self) -> int:
+        """The number of ground operators."""
+        return _engine.operator_count(self.grounded)
 
     @property
     def goal_reachable(self) -> bool:
         """Whether the goal is reachable if delete effects are ignored; if not, there is no plan."""
-        return bool(self.grounded.goal_reachable)
+        return _engine.goal_reachable(self.grounded)
 
     def plan(self, steps: Sequence[int]) -> AbstractPlan:
         """Return the abstract plan whose steps are the ground operators with the given indices."""
         return tuple(self._ground_operator(step) for step in steps)
 
     def _ground_operator(self, step: int) -> GroundOperator:
-        index, objects = self.grounded.ground_operator(step)
+        index, objects = _engine.ground_operator(self.grounded, step)
         return self.operators[index].ground([self.objects[i] for i in objects])
 
     def with_failure(self, step: int, offending: Iterable[Object]) -> NativeProblem:
@@ -144,13 +148,13 @@ class NativeProblem:
         `step` is the index of a ground operator. Offending objects are the objects that made it fail in
         simulation.
         """
-        found = failures_at(step, offending, self.grounded.operator_count, self.objects)
+        found = failures_at(step, offending, self.operator_count, self.objects)
         new = [failure for failure in found if failure not in self.failures]
         return replace(self, failures=(*self.failures, *new)) if new else self
 
     def with_costs(self, costs: OperatorCosts, tried: Sequence[tuple[int, ...]] = ()) -> NativeProblem:
         """Return a problem with these costs, whose searches leave out the plans in `tried`."""
-        check_steps([step for step, _ in costs.ground], self.grounded.operator_count)
+        check_steps([step for step, _ in costs.ground], self.operator_count)
         return replace(self, costs=costs, tried=tuple(tried))
 
     def plans(self, seed: int, budget: Budget, statistics: SearchStatistics) -> NativePlanStream:
@@ -166,7 +170,7 @@ class NativePlanStream:
     ) -> None:
         self._budget = budget
         self._statistics = statistics
-        self._search = _engine.Search(
+        self._search = _engine.start_search(
             problem.grounded,
             list(problem.failures),
             problem.costs.by_operator([one.name for one in problem.operators]) if problem.costs else [],
@@ -177,14 +181,14 @@ class NativePlanStream:
             seed & (1 << 64) - 1,
             self._counters(),
             budget.remaining(),
-            **_clock_option(budget),
+            _measures_cpu_time(budget),
         )
         self._update_statistics()
 
     @property
     def end_reason(self) -> Outcome | None:
         """Why there are no more plans; see `PlanStream`."""
-        reason = self._search.ended
+        reason = _engine.ended(self._search)
         return None if reason is None else Outcome(reason)
 
     def __iter__(self) -> NativePlanStream:
@@ -192,7 +196,8 @@ class NativePlanStream:
 
     def __next__(self) -> tuple[int, ...]:
         max_nodes = self._budget.max_nodes
-        steps = self._search.next(
+        steps = _engine.next_plan(
+            self._search,
             self._counters(),
             self._budget.remaining(),
             -1 if max_nodes is None else min(max_nodes, _MAX_INT64),
@@ -210,7 +215,7 @@ class NativePlanStream:
         ]
 
     def _update_statistics(self) -> None:
-        created, expanded, evaluated = self._search.spent
+        created, expanded, evaluated = _engine.spent(self._search)
         self._statistics.nodes_created = created
         self._statistics.nodes_expanded = expanded
         self._statistics.nodes_evaluated = evaluated
@@ -274,7 +279,7 @@ class _Encoding:
             self._flatten_atoms(task.goal),
             budget.remaining(),
             _MAX_INT64 if limit is None else min(limit, _MAX_INT64),
-            **_clock_option(budget),
+            _measures_cpu_time(budget),
         )
 
     def _members(self, kind: Type) -> list[int]:
