@@ -23,6 +23,7 @@ from needful.operator_learning.induction import Inducer, induce_operator, partly
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.matching import SKIPPED
 from needful.operator_learning.merge_types import merge_types
+from needful.operator_learning.objective import Objective
 from tiny_worlds import BLOCK, CLEAN, ON, PUSH, STACK, demonstrations
 
 few_demonstrations = st.lists(demonstrations(), min_size=1, max_size=3)
@@ -135,6 +136,14 @@ def test_a_change_of_candidates_and_of_needs(demos, generalise, data, skip):
         reached = problem.fit(candidates, base)
         assert_from_scratch(demos, generalise, problem, candidates, base, reached, skip)
         assert_copies_where_necessary_atoms_are_deleted(demos, problem, reached)
+        uncovered, operators = reached.objective
+        near = st.builds(
+            Objective, st.integers(0, uncovered + 1), st.integers(max(operators - 1, 0), operators + 1)
+        )
+        for than in (reached.objective, data.draw(near)):
+            better = problem.fit_if_better(candidates, base, than)
+            assert (better is not None) == (reached.objective < than)
+            assert better is None or better.fitted == reached.fitted
         base = reached
 
 
@@ -155,6 +164,14 @@ def test_every_step_of_hill_climbing(demos, generalise, schedule, skip, purposel
             reached = LearningProblem.fit(self, candidates, base)
             assert_from_scratch(demos, generalise, self, candidates, base, reached, skip)
             return reached
+
+        def fit_if_better(self, candidates, base, than):
+            candidates = tuple(candidates)
+            reached = self.fit(candidates, base)
+            found = LearningProblem.fit_if_better(self, candidates, base, than)
+            assert (found is not None) == (reached.objective < than)
+            assert found is None or (found.fitted, found.objective) == (reached.fitted, reached.objective)
+            return found
 
     problem = Checked.of(demos, generalise, skip_idle_steps=skip)
     problem = problem.skipping_purposeless_steps() if purposeless else problem

@@ -257,12 +257,12 @@ class AtomTable:
         A variable `v` of the pattern stands for the object with the number `binding[variables[v]]`. A
         wildcard stands for every object of its type.
         """
-        name = pattern.predicate.name
+        name, types = pattern.predicate.name, pattern.predicate.types
         mask = self.with_predicate(name)
         for position, argument in enumerate(pattern.arguments):
             if isinstance(argument, Variable):
                 mask &= self.with_argument(name, position, binding[variables[argument]])
-            elif argument.type != pattern.predicate.types[position]:
+            elif argument.type is not types[position] and argument.type != types[position]:
                 mask &= self._with_argument_of_type(name, position, argument.type)
         return mask
 

@@ -59,13 +59,13 @@ class Type:
 
     def is_subtype_of(self, other: Type) -> bool:
         """Return whether this type is `other` or a descendant of it."""
-        # This is called very often: test identity first, because comparing types by value is much slower.
+        # This is called very often. Comparing types by value is slow, so it is the last test.
         current: Type | None = self
         while current is not None:
-            if current is other:
+            if current is other or (current.name == other.name and current == other):
                 return True
             current = current.parent
-        return other in self.ancestry()
+        return False
 
     def nearest_common_ancestor(self, other: Type) -> Type | None:
         """Return the narrowest type that both this type and `other` are subtypes of, or None."""

@@ -64,9 +64,11 @@ class DeletePattern:
 
     def subsumes(self, other: DeletePattern) -> bool:
         """Return whether this pattern matches every atom that the other one matches."""
-        return self.predicate == other.predicate and all(
-            _argument_subsumes(mine, theirs)
-            for mine, theirs in zip(self.arguments, other.arguments, strict=True)
+        # Arguments are compared first: they usually differ, and comparing them is faster.
+        return (
+            len(self.arguments) == len(other.arguments)
+            and all(map(_argument_subsumes, self.arguments, other.arguments))
+            and self.predicate == other.predicate
         )
 
     def ground(self, binding: Mapping[Variable, Object]) -> GroundDeletePattern:
@@ -78,7 +80,7 @@ class DeletePattern:
 def _argument_subsumes(mine: PatternArgument, theirs: PatternArgument) -> bool:
     if isinstance(mine, Variable):
         return mine == theirs
-    return theirs.type.is_subtype_of(mine.type)
+    return mine.type is theirs.type or theirs.type.is_subtype_of(mine.type)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ again only if these atoms changed or the previous best operator was removed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic, Protocol, TypeVar
@@ -267,6 +267,31 @@ def cover(
     saves time, but does not affect the result. `backchain` describes `skip_purposeless`.
     """
     operators = tuple(operators)
-    diff = OperatorDiff.between(previous.operators, operators)
-    chains = (backchain(chain, diff, matcher, skip_purposeless) for chain in previous.chains)
+    return Coverage(operators, tuple(_chains(operators, previous, matcher, skip_purposeless)))
+
+
+def cover_unless_worse(
+    operators: Iterable[Operator],
+    previous: Coverage,
+    matcher: Matcher,
+    skip_purposeless: bool,
+    max_uncovered: int,
+) -> Coverage | None:
+    """Return the same as `cover`, but None if more than `max_uncovered` transitions are not covered.
+
+    Backchaining ends as soon as this is known.
+    """
+    operators, chains, uncovered = tuple(operators), [], 0
+    for chain in _chains(operators, previous, matcher, skip_purposeless):
+        chains.append(chain)
+        uncovered += chain.uncovered
+        if uncovered > max_uncovered:
+            return None
     return Coverage(operators, tuple(chains))
+
+
+def _chains(
+    operators: Sequence[Operator], previous: Coverage, matcher: Matcher, skip_purposeless: bool
+) -> Iterator[Backchain]:
+    diff = OperatorDiff.between(previous.operators, operators)
+    return (backchain(chain, diff, matcher, skip_purposeless) for chain in previous.chains)

@@ -122,9 +122,8 @@ def reduce_complexity(start: Hypothesis, problem: LearningProblem) -> Hypothesis
     best = start
     for deleted in start.candidates:
         rest = (candidate for candidate in start.candidates if candidate is not deleted)
-        smaller = problem.fit(rest, start)
-        if smaller.objective < best.objective:
-            best = smaller
+        smaller = problem.fit_if_better(rest, start, best.objective)
+        best = best if smaller is None else smaller
     return best
 
 
@@ -142,10 +141,8 @@ def reduce_truthfully(start: Hypothesis, problem: LearningProblem) -> Hypothesis
         if controllers.count(deleted.controller) == 1:
             continue
         rest = (candidate for candidate in start.candidates if candidate is not deleted)
-        smaller = problem.fit(rest, start)
-        if smaller.objective < best.objective and (
-            problem.false_claims(smaller) <= problem.false_claims(start)
-        ):
+        smaller = problem.fit_if_better(rest, start, best.objective)
+        if smaller is not None and problem.false_claims(smaller) <= problem.false_claims(start):
             best = smaller
     return best
 

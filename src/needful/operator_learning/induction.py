@@ -86,7 +86,7 @@ def without_subsumed(patterns: Iterable[DeletePattern]) -> frozenset[DeletePatte
         pattern
         for found in by_predicate.values()
         for pattern in found
-        if not any(other != pattern and other.subsumes(pattern) for other in found)
+        if not any(other is not pattern and other.subsumes(pattern) for other in found)
     )
 
 

@@ -12,7 +12,7 @@ from itertools import chain
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Abbreviated
-from needful.operator_learning.backchaining import Coverage, cover
+from needful.operator_learning.backchaining import Coverage, cover, cover_unless_worse
 from needful.operator_learning.candidates import Candidate
 from needful.operator_learning.encoding import (
     EncodedDemonstration,
@@ -24,7 +24,7 @@ from needful.operator_learning.encoding import (
 from needful.operator_learning.false_claims import Validity
 from needful.operator_learning.induction import Datum, Generalise, Inducer
 from needful.operator_learning.matching import Matcher
-from needful.operator_learning.objective import Hypothesis
+from needful.operator_learning.objective import Hypothesis, Objective
 from needful.operator_learning.opportunities import OpportunityCache, WorkLimit
 from needful.operator_learning.partition import FittedOperator, Partition, partition
 from needful.operator_learning.unnamed_conditions import SharedCondition, shared_conditions
@@ -108,13 +108,32 @@ class LearningProblem(Abbreviated):
         backchaining computes the coverage of all operators. Unchanged results are copied from `base` to
         save time. Raises `TooManyOperators` if there are more operators than `max_operators`.
         """
+        fitted = self._partition(candidates, base)
+        operators = (one.operator for one in fitted.fitted)
+        return Hypothesis(fitted, cover(operators, base.coverage, self.matcher, self.skip_purposeless))
+
+    def fit_if_better(
+        self, candidates: Iterable[Candidate], base: Hypothesis, than: Objective
+    ) -> Hypothesis | None:
+        """Fit candidates as `fit` does, but return None if the objective is not lower than `than`."""
+        fitted = self._partition(candidates, base)
+        fewer = len(fitted.fitted) < than.operators
+        covered = cover_unless_worse(
+            (one.operator for one in fitted.fitted),
+            base.coverage,
+            self.matcher,
+            self.skip_purposeless,
+            max_uncovered=than.uncovered if fewer else than.uncovered - 1,
+        )
+        return None if covered is None else Hypothesis(fitted, covered)
+
+    def _partition(self, candidates: Iterable[Candidate], base: Hypothesis) -> Partition:
         self.deadline.check()
         needed = tuple(chain.from_iterable(one.needed_or_unknown for one in base.coverage.chains))
         fitted = partition(candidates, needed, base.partition, self.matcher, self.inducer)
         if self.max_operators is not None and len(fitted.fitted) > self.max_operators:
             raise TooManyOperators
-        operators = (one.operator for one in fitted.fitted)
-        return Hypothesis(fitted, cover(operators, base.coverage, self.matcher, self.skip_purposeless))
+        return fitted
 
     def with_limited_growth(self, operators: int) -> LearningProblem:
         """Return the same problem with a limit of operators, about twice the given number."""
