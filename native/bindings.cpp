@@ -4,7 +4,7 @@
 #include <exception>
 #include <new>
 #include <optional>
-#include <string>
+#include <stdexcept>
 
 #include "grounding.hpp"
 #include "portfolio.hpp"
@@ -87,6 +87,18 @@ std::vector<Stage> make_stages(const std::vector<StageTuple>& tuples) {
     return stages;
 }
 
+// Sets a flag while it exists.
+class Running {
+public:
+    explicit Running(bool& flag) : flag_(flag) { flag_ = true; }
+    ~Running() { flag_ = false; }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+private:
+    bool& flag_;
+};
+
 // A running search. Several searches can share a budget, so each call takes the counters of all searches so far.
 class Search {
 public:
@@ -105,6 +117,7 @@ public:
     }
 
     std::optional<Plan> next(const Counters& counters, double seconds, std::int64_t max_nodes) {
+        if (running_) throw std::logic_error("this search is running already, in another thread or a signal handler");
         DeadlinePoller deadline(seconds, interrupted, cpu_time_);
         const Budget budget{deadline, max_nodes < 0 ? unlimited_nodes : max_nodes};
         set_counters(counters);
@@ -114,7 +127,10 @@ public:
         return found ? std::optional<Plan>(std::move(plan)) : std::nullopt;
     }
 
-    const char* ended() const { return outcome(plans_ ? plans_->status() : SearchStatus::timeout); }
+    const char* ended() const {
+        if (running_) return nullptr;
+        return outcome(plans_ ? plans_->status() : SearchStatus::timeout);
+    }
 
     Counters counters() const {
         return {statistics_.nodes_created, statistics_.nodes_expanded, statistics_.nodes_evaluated};
@@ -126,6 +142,7 @@ private:
     template <class Function>
     void run_until_deadline(Function function) {
         {
+            const Running running(running_);
             const OtherThreadsMayRun release;
             try {
                 function();
@@ -137,6 +154,7 @@ private:
     }
 
     bool cpu_time_;
+    bool running_ = false;
     SearchStatistics statistics_;
     // Null after the deadline expired while a stage was being prepared.
     std::unique_ptr<PlanStream> plans_;

@@ -1,7 +1,10 @@
 // Conversion between Python and C++ values, with the stable interface of Python.
 #pragma once
 
+// Python without the global interpreter lock has no stable interface yet.
+#ifndef Py_GIL_DISABLED
 #define Py_LIMITED_API 0x030B0000
+#endif
 #include <Python.h>
 
 #include <array>
@@ -163,9 +166,11 @@ PyObject* store(std::unique_ptr<T> value, const char* name) {
 
 template <class T>
 T& stored(PyObject* capsule, const char* name) {
-    void* const value = PyCapsule_GetPointer(capsule, name);
-    if (!value) throw PythonError();
-    return *static_cast<T*>(value);
+    if (!PyCapsule_IsValid(capsule, name)) {
+        PyErr_Format(PyExc_TypeError, "expected a value of the type %s", name);
+        throw PythonError();
+    }
+    return *static_cast<T*>(PyCapsule_GetPointer(capsule, name));
 }
 
 }  // namespace needful

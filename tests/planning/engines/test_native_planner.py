@@ -14,6 +14,7 @@ from needful.core.atoms import Predicate
 from needful.core.plans import Outcome, SearchStatistics
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.budget import Budget
+from needful.planning.costs import UNIT_COSTS
 from needful.planning.engines.a_star import AStar
 from needful.planning.engines.greedy import Greedy
 from needful.planning.engines.native_planner import NativePlanner, supports_portfolio
@@ -170,3 +171,26 @@ def test_a_search_can_be_interrupted(interruption: None) -> None:
 def test_grounding_can_be_interrupted(interruption: None) -> None:
     with pytest.raises(Interrupted):
         row_problem(length=6, objects=60).given_to(NativePlanner(), Budget.seconds(5.0))
+
+
+def test_a_search_cannot_be_started_again_while_it_is_running() -> None:
+    """The handler of a signal asks for the next plan while the search for this plan is running."""
+    problem = grounded(NativePlanner(paper_portfolio()), family_problem("paint", 30, 30))
+    stream = problem.plans(0, Budget.seconds(5.0), SearchStatistics())
+    before = signal.signal(signal.SIGALRM, lambda number, frame: next(stream))
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(RuntimeError, match="running already"):
+            next(stream, None)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@ENGINES
+def test_plans_that_were_tried_must_have_steps_of_the_problem(
+    engine: type[PythonPlanner | NativePlanner],
+) -> None:
+    problem = grounded(engine(), family_problem("paint", 3, 1))
+    with pytest.raises(InvalidInputError, match="got 100000000"):
+        problem.with_costs(UNIT_COSTS, [(0,), (0, 10**8)])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TypeAlias
 
 from needful.core.atoms import GroundAtom, LiftedAtom, Predicate
@@ -154,7 +155,7 @@ class NativeProblem:
 
     def with_costs(self, costs: OperatorCosts, tried: Sequence[tuple[int, ...]] = ()) -> NativeProblem:
         """Return a problem with these costs, whose searches leave out the plans in `tried`."""
-        check_steps([step for step, _ in costs.ground], self.operator_count)
+        check_steps(chain((step for step, _ in costs.ground), *tried), self.operator_count)
         return replace(self, costs=costs, tried=tuple(tried))
 
     def plans(self, seed: int, budget: Budget, statistics: SearchStatistics) -> NativePlanStream:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from needful.core.objects import Object
 from needful.core.operators import Operator
@@ -72,7 +73,7 @@ class PythonProblem:
 
     def with_costs(self, costs: OperatorCosts, tried: Sequence[tuple[int, ...]] = ()) -> PythonProblem:
         """Return a problem with these costs, whose searches leave out the plans in `tried`."""
-        check_steps([step for step, _ in costs.ground], len(self.compact.ground_operators))
+        check_steps(chain((step for step, _ in costs.ground), *tried), len(self.compact.ground_operators))
         return replace(self, compact=replace(self.compact, costs=costs, tried=tuple(tried)))
 
     def plans(self, seed: int, budget: Budget, statistics: SearchStatistics) -> PlanStream:
