@@ -10,7 +10,15 @@ import pytest
 from needful import Controller, Demonstration, Expression, GroundController, Operator, State, Type, Variable
 from needful.core.definitions import Conjunction, Definition, defined_predicate
 from needful.invention.abstracted import DemonstrationAbstractor
-from needful.invention.proposals import Proposal, Use, UseFeatures, evidence_of, fit_bound, propose
+from needful.invention.proposals import (
+    Proposal,
+    Use,
+    UseFeatures,
+    enough_evidence,
+    evidence_of,
+    fit_bound,
+    propose,
+)
 from needful.invention.revise import add_proposal, without_part
 from needful.invention.search import Scorer
 from needful.planning.planners import make_planner
@@ -70,6 +78,48 @@ def test_a_bound_includes_the_uses_of_operators_that_share_a_condition(
     assert found.definition.compare == "<="
     assert (found.definition.bound > 1.1) == shared
     assert (0 in found.which) != shared
+
+
+def test_a_limit_of_evidence_leaves_out_the_proposals_below_it() -> None:
+    rng = np.random.default_rng(0)
+    x, y = (Expression("feature", (BOX,), ((name,),)) for name in "xy")
+    counts = []
+    for size in (2, 5, 20, 40):
+        box = BOX("box")
+        operator, _ = operator_with_uses("Push", [0.0])
+        features = []
+        for shift in (0.0, 3.0):  # x separates the uses, and y does not
+            rows = np.column_stack([rng.random(size) + shift, rng.random(size)])
+            features.append(UseFeatures([Use(State({box: tuple(row)}), (box,)) for row in rows]))
+        everything = list(propose([x, y], operator, *features, [(operator, features[0])]))
+        limit = enough_evidence([x, y])
+        some = list(propose([x, y], operator, *features, [(operator, features[0])], limit))
+        assert some == [one for one in everything if one.evidence > limit]
+        assert {one.definition.expression for one in some} <= {x}
+        counts.append((len(everything), len(some)))
+    assert counts[0][1] == 0  # two uses of each kind prove nothing
+    assert counts[-1][1] == 1
+    assert any(all_of_them > some for all_of_them, some in counts[2:])  # y excludes a few uses by chance
+
+
+def test_fewer_than_one_of_many_meaningless_expressions_has_enough_evidence() -> None:
+    rng = np.random.default_rng(1)
+    many = Type("many", tuple(f"f{number}" for number in range(100)))
+    expressions = [Expression("feature", (many,), ((name,),)) for name in many.features]
+    one, variable = many("one"), Variable("?one", many)
+    empty: frozenset = frozenset()
+    operator = Operator(
+        "Push", (variable,), empty, empty, empty, empty, Controller("Push", (many,)), (variable,)
+    )
+    found = 0
+    for _ in range(20):
+        true, false = (
+            UseFeatures([Use(State({one: tuple(rng.random(100))}), (one,)) for _ in range(10)])
+            for _ in range(2)
+        )
+        limit = enough_evidence(expressions)
+        found += len(list(propose(expressions, operator, true, false, (), limit)))
+    assert found < 20
 
 
 def test_proposals_join_a_predicate_whose_bound_has_moved() -> None:

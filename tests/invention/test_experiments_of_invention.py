@@ -7,17 +7,22 @@ import pytest
 from needful import (
     Controller,
     Demonstration,
+    Expression,
     GroundController,
     Operator,
     Predicate,
     State,
+    Task,
     Type,
     Variable,
     abstract,
 )
 from needful.core.controllers import Execution
+from needful.invention.abstracted import DemonstrationAbstractor
 from needful.invention.experiments import Simulator
 from needful.invention.objective import Suffix
+from needful.invention.repair import repair
+from needful.invention.search import Scorer
 from needful.planning.planners import make_planner
 
 LAMP = Type("lamp", ("lit", "broken"))
@@ -77,3 +82,27 @@ def test_a_step_that_makes_a_needed_atom_false_is_a_false_use() -> None:
     simulator = Simulator(short_circuit, (), make_planner("paper"), 100, 0)
     true, false = simulator.blame((), (), (Suffix(0, 0, (ON.ground((lamp,)),), 1.0),), (shown,))
     assert (len(true), len(false["Switch"])) == (0, 1)
+
+
+def test_repair_ends_at_once_if_too_few_tasks_are_solved() -> None:
+    lamp = LAMP("lamp")
+    dark, lit = State({lamp: (0, 0)}), State({lamp: (1, 0)})
+    shown = Demonstration(
+        goal=frozenset({LIT(lamp)}),
+        objects=(lamp,),
+        abstract_states=tuple(abstract(state, [LIT]) for state in (dark, lit)),
+        actions=(GroundController(SWITCH, (lamp,), ()),),
+        states=(dark, lit),
+    )
+    lamps = [(number / 100, number >= 4) for number in range(12)]  # eight of them are broken
+    tasks = [Task(State({lamp: features}), shown.goal) for features in lamps]
+    broken = Expression("feature", (LAMP,), (("broken",),))
+    planner = make_planner("paper")
+    simulator = Simulator(switch, tasks, planner, 100, 0)
+    tried = []
+    for least_solved in (4, 5):
+        scorer = Scorer(DemonstrationAbstractor([shown]), (0,), (0,), planner, 100)
+        repaired = repair(scorer, (), simulator, (LIT,), [broken], 6, 12, least_solved)
+        assert repaired.solved[0] == 4
+        tried.append(scorer.tried)
+    assert tried[0] > tried[1] == 1

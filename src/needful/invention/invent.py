@@ -32,7 +32,7 @@ from needful.errors import (
 from needful.invention.abstracted import DemonstrationAbstractor
 from needful.invention.experiments import Simulator
 from needful.invention.grammar import enumerate_expressions
-from needful.invention.proposals import Proposal
+from needful.invention.proposals import Proposal, enough_evidence
 from needful.invention.repair import repair
 from needful.invention.result import MAX_EXAMPLES, Examples, InventedPredicate, Invention
 from needful.invention.search import Scored, Scorer, UsesByName, climb, first_steps, prune
@@ -150,8 +150,8 @@ def _with_experiments(
 ) -> tuple[tuple[Predicate, ...], Reasons, tuple[float, ...], tuple[int, ...]]:
     """Alternate the search and experiments; return predicates, reasons, costs and numbers of solved tasks.
 
-    The first search accepts only clear predicates (see `CLEAR_SHARE`). If all tasks are solved in the
-    experiments that follow, there is no second search.
+    Both searches accept only predicates with enough evidence, and the first one only clear ones (see
+    `CLEAR_SHARE`). If all tasks are solved in the experiments that follow, there is no second search.
     """
 
     def blame(scored: Scored) -> tuple[UsesByName, UsesByName]:
@@ -164,7 +164,15 @@ def _with_experiments(
     costs: tuple[float, ...] = ()
     solved: tuple[int, ...] = ()
     for clear_share in (CLEAR_SHARE, 0.0):
-        found = climb(scorer, expressions, config.candidates, blame, predicates, clear_share)
+        found = climb(
+            scorer,
+            expressions,
+            config.candidates,
+            blame,
+            predicates,
+            clear_share,
+            enough_evidence(expressions),
+        )
         costs += found.costs
         if solved and not found.accepted:
             break
@@ -176,6 +184,7 @@ def _with_experiments(
             expressions,
             config.repair_rounds,
             config.repair_candidates,
+            solved[-1] if solved else 0,
         )
         if solved and repaired.solved[-1] < solved[-1]:
             break

@@ -95,11 +95,13 @@ def propose(
     true: UseFeatures,
     false: UseFeatures,
     others: Sequence[tuple[Operator, UseFeatures]] = (),
+    min_evidence: float = float("-inf"),
 ) -> Iterator[Proposal]:
     """Yield the definitions that hold in all true uses of an operator and exclude some false ones.
 
     `others` contains operators with their true uses. A bound may be loosened a little if the definition
-    then also holds in all true uses of one of them (see `shared_limit`).
+    then also holds in all true uses of one of them (see `shared_limit`). Only proposals with more evidence
+    than `min_evidence` are yielded.
     """
     if not true.uses or not false.uses:
         return
@@ -112,7 +114,9 @@ def propose(
             for compare, sign in (("<=", 1.0), (">", -1.0)):
                 limit = float(np.max(sign * positive))
                 outside = sign * negative > limit
-                if not outside.any():
+                # The evidence with the greatest possible margin, and before the bound is loosened.
+                most = evidence_of(len(positive), len(negative), outside.sum(), 1.0, expression.complexity)
+                if not outside.any() or most <= min_evidence:
                     continue
                 ceiling = float(np.quantile((sign * negative)[outside], 1 - MOST, method="lower"))
                 limit = shared_limit(expression, sign, limit, ceiling, others)
@@ -122,6 +126,11 @@ def propose(
                     continue
                 margin = float((nearest - limit) / spread_of(np.concatenate([positive, negative])))
                 which = tuple(np.flatnonzero(outside).tolist())
+                evidence = evidence_of(
+                    len(positive), len(negative), len(which), margin, expression.complexity
+                )
+                if evidence <= min_evidence:
+                    continue
                 signed = np.append(sign * positive, limit)
                 bound = sign * fit_bound(signed, float(nearest)) + 0.0  # no negative zero
                 yield Proposal(
@@ -132,7 +141,7 @@ def propose(
                     float(weights[outside].sum()),
                     which,
                     margin,
-                    evidence_of(len(positive), len(negative), len(which), margin, expression.complexity),
+                    evidence,
                     values=(positive, negative),
                 )
 
@@ -153,9 +162,11 @@ def shared_limit(
     found = limit
     for operator, uses in others:
         for arguments in bindings(expression, operator) if uses.uses else ():
-            values = sign * uses.values(expression, arguments)
-            if limit < np.max(values) < ceiling and np.mean(values <= limit) >= MOST:
-                found = max(found, float(np.max(values)))
+            greatest = uses.greatest(expression, arguments, sign)
+            if not found < greatest < ceiling:
+                continue
+            if np.mean(sign * uses.values(expression, arguments) <= limit) >= MOST:
+                found = greatest
     return found
 
 
@@ -174,6 +185,15 @@ def evidence_of(true: int, false: int, excluded: int, margin: float, complexity:
     """
     chance = math.comb(true + false, excluded) / math.comb(false, excluded)
     return math.log2(chance) + math.log2(margin) - complexity
+
+
+def enough_evidence(expressions: Sequence[Expression]) -> float:
+    """Return the evidence that a proposal needs, in bits.
+
+    Each expression gives two definitions, with `<=` and with `>`. With this evidence, fewer than one
+    definition is expected to separate the uses by chance.
+    """
+    return math.log2(2 * len(expressions))
 
 
 def fit_bound(true: np.ndarray, nearest: float) -> float:
@@ -212,6 +232,7 @@ class UseFeatures:
         self.uses = uses
         self._columns: dict[tuple[int, Type], np.ndarray] = {}
         self._values: dict[tuple[Expression, tuple[int, ...]], np.ndarray] = {}
+        self._greatest: dict[tuple[Expression, tuple[int, ...], float], float] = {}
         self._all: dict[Type, list[tuple[list[int], np.ndarray, np.ndarray]]] = {}
         objects = dict.fromkeys(obj for use in uses for obj in use.state)
         self._numbers = {obj: number for number, obj in enumerate(objects)}
@@ -226,6 +247,13 @@ class UseFeatures:
         if key not in self._values:
             self._values[key] = self._compute(expression, arguments)
         return self._values[key]
+
+    def greatest(self, expression: Expression, arguments: tuple[int, ...], sign: float) -> float:
+        """Return the greatest value of an expression, multiplied by `sign`, of all uses."""
+        key = expression, arguments, sign
+        if key not in self._greatest:
+            self._greatest[key] = float(np.max(sign * self.values(expression, arguments)))
+        return self._greatest[key]
 
     def _compute(self, expression: Expression, arguments: tuple[int, ...]) -> np.ndarray:
         kind = find_kind(expression.kind)

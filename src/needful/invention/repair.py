@@ -8,7 +8,6 @@ chance, so a change needs evidence (`Proposal.evidence`).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -18,7 +17,7 @@ from needful.core.expressions import Expression
 from needful.core.operators import Operator
 from needful.invention.experiments import Simulator, Trials
 from needful.invention.probing import needs_fixed, probe_elsewhere, widen_bounds
-from needful.invention.proposals import Proposal, Use, UseFeatures, propose
+from needful.invention.proposals import Proposal, Use, UseFeatures, enough_evidence, propose
 from needful.invention.revise import Uses, add_proposal, refit, without_part
 from needful.invention.search import Scored, Scorer, UsesByName, true_uses
 
@@ -89,15 +88,19 @@ def repair(
     expressions: Sequence[Expression],
     rounds: int,
     limit: int,
+    least_solved: int = 0,
 ) -> Repair:
     """Change a set of predicates as long as plans get further in the simulator.
 
     There are at most `rounds` rounds. Each round tries at most `limit` changes, and accepts the first
     change that improves the results. A change can move several bounds and add several predicates. Finally,
-    added predicates that do not help are removed. `given` are the predicates that are not invented.
+    added predicates that do not help are removed. `given` are the predicates that are not invented. If
+    fewer than `least_solved` tasks are solved at the start, nothing is changed.
     """
     bench = _Bench(scorer, simulator, given, expressions, limit)
-    scored, trials = bench.attempt(predicates)
+    scored, trials = bench.attempt(predicates, least_solved)
+    if trials.solved < least_solved:
+        return Repair(scored, (), (trials.solved,))
     accepted: list[Proposal] = []
     solved = [trials.solved]
     for _ in range(rounds):
@@ -246,17 +249,13 @@ def _changes(
     moved = tuple(refit(one, operators, uses) for one in scored.predicates)
     proposals: list[Proposal] = []
     best: dict[tuple[Expression, str], Proposal] = {}
-    threshold = math.log2(2 * len(expressions))
+    needed = enough_evidence(expressions)
     for operator in operators:
         scorer.deadline.check()
-        found = [
-            one
-            for one in propose(expressions, operator, *uses[operator.name], known)
-            if one.evidence > threshold
-        ]
-        found = _known_first(sorted(found, key=_by_evidence), scored.predicates)
-        proposals += _clearest(found)
-        for proposal in found[:1]:
+        found = propose(expressions, operator, *uses[operator.name], known, needed)
+        ordered = _known_first(sorted(found, key=_by_evidence), scored.predicates)
+        proposals += _clearest(ordered)
+        for proposal in ordered[:1]:
             best.setdefault(proposal.definition.without_bound, proposal)
     proposals.sort(key=_by_evidence)
     combined = moved

@@ -126,18 +126,21 @@ def climb(
     blame: Blame,
     start: Sequence[Predicate] = (),
     clear_share: float = 0.0,
+    min_evidence: float = float("-inf"),
 ) -> Climb:
     """Add the predicate with the highest value until no predicate reduces the cost.
 
     The value is defined in `_best_addition`. The function `blame` finds the steps that proposals should
     exclude (see `Blame`). Each round considers at most `limit` proposals. A proposal is accepted only if
-    the weight of the false uses that it excludes is at least the share `clear_share` of the initial cost.
+    its evidence is greater than `min_evidence`, and the weight of the false uses that it excludes is at
+    least the share `clear_share` of the initial cost.
     """
     best = scorer.score(start)
     accepted: list[Proposal] = []
     costs = [best.cost]
     while best.cost > 0:
-        chosen = _best_addition(best, scorer, expressions, limit, blame, clear_share * costs[0])
+        proposals = _ranked_proposals(best, scorer, expressions, limit, blame, min_evidence)
+        chosen = _best_addition(best, scorer, proposals, clear_share * costs[0])
         if chosen is None:
             break
         proposal, best = chosen
@@ -147,23 +150,18 @@ def climb(
 
 
 def _best_addition(
-    current: Scored,
-    scorer: Scorer,
-    expressions: Sequence[Expression],
-    limit: int,
-    blame: Blame,
-    least_excluded: float,
+    current: Scored, scorer: Scorer, proposals: Sequence[Proposal], least_excluded: float
 ) -> tuple[Proposal, Scored] | None:
     """Return the proposal with the highest value, and the scored predicates that include it.
 
     The value of a proposal is the reduction of the cost, divided by the proposal's complexity. But the
     reduction counts only up to the weight of the false uses that the proposal excludes. `Proposal.value` is
-    thus an upper bound. Proposals are tried in the order of this bound, until it is below the best value.
-    Return None if no value reaches `MIN_GAIN`.
+    thus an upper bound. The proposals are in the order of this bound; they are tried until it is below the
+    best value. Return None if no value reaches `MIN_GAIN`.
     """
     chosen: tuple[Proposal, Scored] | None = None
     best_value = MIN_GAIN
-    for proposal in _ranked_proposals(current, scorer, expressions, limit, blame):
+    for proposal in proposals:
         if proposal.value < best_value:
             break
         if proposal.excluded < least_excluded:
@@ -228,9 +226,14 @@ def true_uses(
 
 
 def _ranked_proposals(
-    scored: Scored, scorer: Scorer, expressions: Sequence[Expression], limit: int, blame: Blame
+    scored: Scored,
+    scorer: Scorer,
+    expressions: Sequence[Expression],
+    limit: int,
+    blame: Blame,
+    min_evidence: float,
 ) -> list[Proposal]:
-    """Return the most valuable proposals, in order.
+    """Return the most valuable proposals with more evidence than `min_evidence`, in order.
 
     Of the proposals that hold in the same demonstrated states, the first one is kept, and the others are
     its alternatives.
@@ -243,7 +246,8 @@ def _ranked_proposals(
     found: list[Proposal] = []
     for operator, features in known:
         scorer.deadline.check()
-        found += propose(expressions, operator, features, UseFeatures(false.get(operator.name, ())), known)
+        failed = UseFeatures(false.get(operator.name, ()))
+        found += propose(expressions, operator, features, failed, known, min_evidence)
     found.sort(key=lambda proposal: (-proposal.value, proposal.complexity, proposal.definition))
     chosen: dict[tuple[bytes, ...], Proposal | None] = {
         _extension_key(scorer, one.definition): None for one in scored.predicates if one.definition
