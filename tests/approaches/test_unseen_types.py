@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
+from needful import Definition, Expression, abstract
 from needful.approaches.bilevel import learn_model
+from needful.core.definitions import defined_predicate
 from needful.core.plans import Outcome
 from needful.core.tasks import Task
 from needful.demos.collect import OracleDemonstrator, collect_demonstrations
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
 from needful.evaluation.evaluate import achieves_goal
+from needful.operator_learning.backchaining import Coverage, cover
+from needful.operator_learning.induction import partly_bound
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
+from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.merge_types import keep_types
 from needful.planning.bilevel import PlanningConfig, plan
 
@@ -57,6 +63,32 @@ def test_order_of_demonstrations_does_not_matter(name):
         shuffled = list(collected.demonstrations)
         random.Random(seed).shuffle(shuffled)
         assert learn_operators(shuffled).operators == operators
+
+
+def test_merging_types_leaves_no_superfluous_operator(books):
+    """A book may lie next to the shelf by chance. No operator promises that other books do."""
+    collected = collect_demonstrations(books, OracleDemonstrator(books), 10, seed=71).demonstrations
+    kinds = {kind.name: kind for kind in books.vocabulary.types}
+    thing, robot = kinds["obj"], kinds["robot"]
+    held = Expression("feature", (thing,), (("held",),))
+    distance = Expression("distance", (thing, robot), (("x", "y"), ("x", "y")), "max")
+    predicates = [
+        defined_predicate(Definition(held, ">", 0.5), "Held"),
+        defined_predicate(Definition(distance, "<=", 1.1), "Near"),
+        defined_predicate(Definition(replace(held, quantifier="max"), ">", 0.5), "SomethingHeld"),
+    ]
+    on_top = tuple(one for one in books.vocabulary.predicates if one.name == "OnTop")
+    demonstrations = [
+        replace(one, abstract_states=tuple(abstract(state, (*on_top, *predicates)) for state in one.states))
+        for one in collected
+    ]
+    operators = learn_operators(demonstrations).operators
+    problem = LearningProblem.of(demonstrations, partly_bound, skip_idle_steps=True)
+    empty = Coverage.empty(problem.demonstrations)
+    assert not cover(operators, empty, problem.matcher, skip_purposeless=True).uncovered
+    for superfluous in operators:
+        rest = [one for one in operators if one is not superfluous]
+        assert cover(rest, empty, problem.matcher, skip_purposeless=True).uncovered
 
 
 # Cans occur only in another domain's houses. Plants occur here, but are never carried in demonstrations.

@@ -21,11 +21,23 @@ from needful.errors import LearningTimeoutError
 from needful.invention.abstracted import DemonstrationAbstractor
 from needful.invention.objective import Suffix, plan_suffixes
 from needful.invention.proposals import Proposal, Use, UseFeatures, propose
-from needful.operator_learning.learn_operators import AS_IN_PAPER, learn_operators
+from needful.operator_learning.hill_climbing import necessary_effects_only
+from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
+from needful.operator_learning.mixed_operators import keep_mixed_operators
+from needful.operator_learning.negative_preconditions import positive_preconditions_only
+from needful.operator_learning.unnamed_objects import named_objects_only
 from needful.planning.interfaces import Planner
 
 UsesByName: TypeAlias = Mapping[str, Sequence[Use]]
 
+# Operators are learned once per set of predicates. So this is the default learner without the parts that
+# take the most time, or that add what a missing predicate should express.
+QUICK_LEARNER = OperatorLearningConfig(
+    conditions=named_objects_only,
+    divide=keep_mixed_operators,
+    effects=necessary_effects_only,
+    negatives=positive_preconditions_only,
+)
 # A predicate must reduce the cost by at least this amount per unit of complexity.
 MIN_GAIN = 0.5
 # Learning operators is stopped after this number of checks of the deadline. The limit is reached only if
@@ -98,7 +110,7 @@ class Scorer:
         self.on_try(self.tried)
         limited = self.deadline.with_check_limit(MAX_CHECKS)
         try:
-            return tuple(learn_operators(demonstrations, AS_IN_PAPER, limited).planning_data)
+            return tuple(learn_operators(demonstrations, QUICK_LEARNER, limited).planning_data)
         except LearningTimeoutError:
             self.deadline.check()  # raises if time is up; otherwise, only the limit of checks was reached
             return ()

@@ -193,8 +193,8 @@ def _learn(
         problem = skipping
     climb = config.conditions(climb, problem, resume)
     merged = config.types(climb, problem)
-    if merged is not climb:
-        climb = config.conditions(merged, problem, resume_and_merge)
+    if merged is not climb:  # merging may have made other operators superfluous
+        climb = config.conditions(resume_and_merge(merged, problem), problem, resume_and_merge)
     divided = config.divide(climb, problem, resume_and_merge)
     if divided is not climb:
         climb = config.conditions(divided, problem, resume_and_merge)
