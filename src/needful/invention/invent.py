@@ -67,7 +67,7 @@ class InventionConfig(CheckedSettings):
     keep: tuple[str, ...] = ()
     formulas: tuple[str, ...] = ()
     scoring_demonstrations: int = at_least(1, 12)
-    max_nodes: int = at_least(1, 5_000)
+    max_nodes: int = at_least(1, 20_000)
     candidates: int = at_least(1, 60)
     practice_tasks: int = 20
     repair_rounds: int = 6

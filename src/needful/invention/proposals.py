@@ -23,7 +23,9 @@ from needful.core.objects import Object, Type
 from needful.core.operators import Operator
 from needful.core.state import State
 
-# The complexity of a predicate is the complexity of its expression plus this number.
+# The complexity of a predicate is the complexity of its expression plus this number. An expression that is
+# already used, with another bound, adds no complexity: a second bound explains more simply than a second
+# expression.
 PREDICATE_COMPLEXITY = 2
 # True values are the values of an expression in the true uses of an operator; false values are those in its
 # false uses. True values are spread out if their range is at least `MIN_SPREAD` times their distance from
@@ -62,6 +64,7 @@ class Proposal:
             divided by the range of all values.
         evidence: how surprising it is, in bits, that the definition separates the uses.
         alternatives: other definitions that hold in the same demonstrated states.
+        reuses: whether the definition differs only in its bound from a predicate that is already used.
         values: the values of the expression in the true uses, and in the false ones.
     """
 
@@ -74,14 +77,15 @@ class Proposal:
     margin: float
     evidence: float = 0.0
     alternatives: tuple[Definition, ...] = ()
+    reuses: bool = False
     values: tuple[np.ndarray, np.ndarray] = field(
         default=(np.zeros(0), np.zeros(0)), compare=False, repr=False
     )
 
     @property
     def complexity(self) -> int:
-        """The cost of adding the predicate: the complexity of its expression, plus a constant."""
-        return PREDICATE_COMPLEXITY + self.definition.expression.complexity
+        """The cost of adding the predicate: a constant, plus the complexity of a new expression."""
+        return PREDICATE_COMPLEXITY + (0 if self.reuses else self.definition.expression.complexity)
 
     @property
     def value(self) -> float:

@@ -17,7 +17,7 @@ from needful.core.expressions import Expression
 from needful.core.operators import Operator
 from needful.invention.experiments import Simulator, Trials
 from needful.invention.probing import needs_fixed, probe_elsewhere, widen_bounds
-from needful.invention.proposals import Proposal, Use, UseFeatures, enough_evidence, propose
+from needful.invention.proposals import MOST, Proposal, Use, UseFeatures, enough_evidence, propose
 from needful.invention.revise import Uses, add_proposal, refit, without_part
 from needful.invention.search import Scored, Scorer, UsesByName, true_uses
 
@@ -280,13 +280,13 @@ def _changes(
 def _known_first(proposals: Sequence[Proposal], predicates: Sequence[Predicate]) -> list[Proposal]:
     """Move proposals that only change the bound of an existing predicate to the front.
 
-    They must exclude at least as many false uses as the first proposal. A new bound for an expression that
-    is already used is a simpler explanation than a new expression.
+    They must exclude most of the false uses that the first proposal excludes. A new bound for an expression
+    that is already used is a simpler explanation than a new expression.
     """
     used = {part.without_bound for one in predicates if one.definition for part, _ in one.definition.parts}
-    most = len(proposals[0].which) if proposals else 0
+    enough = MOST * len(proposals[0].which) if proposals else 0
     return sorted(
-        proposals, key=lambda one: one.definition.without_bound not in used or len(one.which) < most
+        proposals, key=lambda one: one.definition.without_bound not in used or len(one.which) < enough
     )
 
 

@@ -7,7 +7,7 @@ plans that are shorter than the demonstrations.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -259,7 +259,14 @@ def _ranked_proposals(
     for operator, features in known:
         scorer.deadline.check()
         failed = UseFeatures(false.get(operator.name, ()))
-        found += propose(expressions, operator, features, failed, known, min_evidence)
+        found += _not_weaker(list(propose(expressions, operator, features, failed, known, min_evidence)))
+    used = {
+        part.without_bound
+        for one in scored.predicates
+        if one.definition
+        for part, _ in one.definition.parts
+    }
+    found = [replace(one, reuses=True) if one.definition.without_bound in used else one for one in found]
     found.sort(key=lambda proposal: (-proposal.value, proposal.complexity, proposal.definition))
     chosen: dict[tuple[bytes, ...], Proposal | None] = {
         _extension_key(scorer, one.definition): None for one in scored.predicates if one.definition
@@ -275,6 +282,21 @@ def _ranked_proposals(
         elif len(chosen) - old == limit:
             break
     return [one for one in chosen.values() if one is not None]
+
+
+def _not_weaker(proposals: Sequence[Proposal]) -> Iterator[Proposal]:
+    """Yield the proposals for an operator that are not weaker than the one with the most evidence.
+
+    A proposal is weaker if it excludes only some of the false uses that the other one excludes, without
+    being simpler. For example, a distance in x excludes fewer failures than the distance in x and y.
+    """
+    if not proposals:
+        return
+    strongest = max(proposals, key=lambda one: one.evidence)
+    excluded = set(strongest.which)
+    for proposal in proposals:
+        if proposal.complexity < strongest.complexity or not excluded > set(proposal.which):
+            yield proposal
 
 
 def _extension_key(scorer: Scorer, definition: AnyDefinition) -> tuple[bytes, ...]:
