@@ -162,6 +162,17 @@ def test_invalid_environment_names(tmp_path: Path, name: str, expected: str) -> 
     assert expected in result.error_text
 
 
+def test_goals_that_hold_from_the_start_are_an_error(tmp_path: Path) -> None:
+    """A string is true, so a predicate that returns "no" holds everywhere."""
+    init = "object.__setattr__(self.lit, 'classifier', lambda state, objects: 'no')"
+    result = needful(
+        "run", custom_file(tmp_path, init=init), "--demos", 2, "--tasks", 1, "--out", tmp_path / "r"
+    )
+    assert result.code == 1
+    assert "hold before the first action" in result.error_text
+    assert not (tmp_path / "r").exists()
+
+
 def test_reproduce_accepts_only_catalogue_domains(tmp_path: Path) -> None:
     result = needful("reproduce", "--domains", LAMPS, "--out", tmp_path / "sweep")
     assert result.code == 2
@@ -174,6 +185,7 @@ def test_reproduce_accepts_only_catalogue_domains(tmp_path: Path) -> None:
     ("reference", "code", "expected"),
     [
         ("lamps", 2, "Unknown domain 'lamps'"),
+        ("lamps", 2, "An environment of your own is FILE:CLASS"),
         ("lamp_wrold:Lamps", 2, "Unknown module 'lamp_wrold'"),
         (f"{TESTS / 'lamp_world.py'}:Lumps", 2, "Did you mean 'Lamps'?"),
         (":Lamps", 2, "expected MODULE:CLASS"),

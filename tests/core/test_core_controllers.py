@@ -56,6 +56,12 @@ def test_bounds_must_be_finite_and_in_order(low, high):
         Controller("Bad", (), low=(low,), high=(high,))
 
 
+@pytest.mark.parametrize(("low", "high"), [(0.5, 1.0), (0.5, (1.0,)), ((0.5,), 1.0)])
+def test_bounds_must_be_tuples(low, high):
+    with pytest.raises(InvalidInputError, match=r"'Bad' has (low=0.5|high=1.0). Give a tuple"):
+        Controller("Bad", (), low=low, high=high)
+
+
 def test_bounds_may_be_a_single_point():
     assert Controller("Exact", (), low=(1.0,), high=(1.0,)).clip([5.0]) == (1.0,)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from needful.invention.proposals import (
     propose,
 )
 from needful.invention.revise import add_proposal, without_part
-from needful.invention.search import Scorer
+from needful.invention.search import Scorer, not_weaker
 from needful.planning.planners import make_planner
 
 BOX = Type("box", ("x", "y"))
@@ -120,6 +121,30 @@ def test_fewer_than_one_of_many_meaningless_expressions_has_enough_evidence() ->
         limit = enough_evidence(expressions)
         found += len(list(propose(expressions, operator, true, false, (), limit)))
     assert found < 20
+
+
+def test_a_second_bound_is_simpler_than_a_second_expression() -> None:
+    proposal = Proposal(FAR, "Push", "Push", (0, 1), 12.0, (0,), 1.0)
+    again = replace(proposal, reuses=True)
+    assert (proposal.complexity, again.complexity) == (2 + FAR.expression.complexity, 2)
+    assert again.value > proposal.value
+
+
+def test_weaker_proposals_are_left_out() -> None:
+    """The second one excludes a part of what the first one excludes, and is not simpler."""
+    simple = Definition(Expression("feature", (BOX,), (("x",),)), ">", 1.0)
+    strongest, weaker, other, simpler = (
+        Proposal(definition, "Push", "Push", (0, 1), 1.0, which, 1.0, evidence)
+        for definition, which, evidence in (
+            (FAR, (0, 1, 2), 9.0),
+            (HIGH, (0, 2), 8.0),
+            (HIGH, (2, 3), 7.0),
+            (simple, (0,), 6.0),
+        )
+    )
+    assert list(not_weaker([weaker, strongest, other, simpler])) == [strongest, other, simpler]
+    assert list(not_weaker([weaker])) == [weaker]
+    assert list(not_weaker([])) == []
 
 
 def test_proposals_join_a_predicate_whose_bound_has_moved() -> None:

@@ -67,6 +67,12 @@ class Controller:
     policy: ControllerPolicy | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        for name, bounds in (("low", self.low), ("high", self.high)):
+            if not hasattr(bounds, "__len__"):
+                raise InvalidInputError(
+                    f"Controller {self.name!r} has {name}={bounds!r}. Give a tuple with one number per "
+                    "parameter, such as (0.5,)."
+                )
         if len(self.low) != len(self.high):
             raise InvalidInputError(
                 f"Controller {self.name!r} has {len(self.low)} lower and {len(self.high)} upper bounds. "

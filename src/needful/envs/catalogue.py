@@ -19,6 +19,7 @@ SET_ATTRIBUTES = (
     "Set `name` (such as cup-stacking), `description` (one line) and `vocabulary` on the class."
 )
 MAX_NAME_LENGTH = 80
+OWN_ENVIRONMENT = "An environment of your own is FILE:CLASS, such as my_robot.py:MyRobot."
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +231,7 @@ def make_environment(name: str) -> Environment:
     if name in kinder:
         return _make_kinder_environment(name, *kinder[name])
     if name not in CATALOGUE:
-        raise UnknownNameError("domain", name, (*CATALOGUE, *kinder))
+        raise UnknownNameError("domain", name, (*CATALOGUE, *kinder), OWN_ENVIRONMENT)
     entry = CATALOGUE[name]
     with importing_extra(entry.extra, f"The domain {name!r}") if entry.extra else nullcontext():
         module = import_module(entry.module)

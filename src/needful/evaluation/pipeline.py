@@ -284,7 +284,8 @@ def collect(
     """Let the environment demonstrate training tasks with its oracle model or its scripted policy.
 
     `planning` has the settings of the oracle's planner. If it is None, the horizon and the clock come from
-    `config`, and all other settings have their defaults. Raises `DemonstrationError` if no task is solved.
+    `config`, and all other settings have their defaults. Raises `DemonstrationError` if no task is solved,
+    or if no solved task needs an action.
     """
     report = progress.stage("Collecting demonstrations", config.demos)
     planning = planning or PlanningConfig(horizon=config.planning.horizon, clock=config.planning.clock)
@@ -295,5 +296,11 @@ def collect(
         raise DemonstrationError(
             f"The demonstrator solved none of {config.demos} training tasks of {environment.name!r}: "
             f"{', '.join(reasons)}. Run `needful check-env` to find the cause."
+        )
+    if not any(map(len, collected.demonstrations)):
+        raise DemonstrationError(
+            f"All {len(collected.demonstrations)} demonstrated tasks of {environment.name!r} have goals "
+            "that hold before the first action, so there is nothing to learn. Check the tasks, and that "
+            "the predicates of goals return True or False."
         )
     return collected

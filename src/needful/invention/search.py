@@ -16,7 +16,8 @@ from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.definitions import AnyDefinition, defined_predicate
 from needful.core.demonstrations import Demonstration
 from needful.core.expressions import Expression
-from needful.core.operators import OperatorData
+from needful.core.objects import Object, Variable
+from needful.core.operators import Operator, OperatorData
 from needful.errors import LearningTimeoutError
 from needful.invention.abstracted import DemonstrationAbstractor
 from needful.invention.objective import Suffix, plan_suffixes
@@ -227,14 +228,45 @@ def true_uses(
 ) -> list[Use]:
     """Return the demonstrated uses of an operator.
 
-    The operator was learned from the `demonstrations` with the indices `training`.
+    The operator was learned from the `demonstrations` with the indices `training`. A use counts even if a
+    precondition did not hold: the bound of an invented predicate may be too strict. Such uses are found if
+    the action determines all parameters of the operator.
     """
+    operator = data.operator
+    found = {(training[one.demonstration], one.step, one.objects): None for one in data.groundings}
+    if set(operator.parameters) == set(operator.controller_arguments):
+        for index in training:
+            demonstration = demonstrations[index]
+            for step, action in enumerate(demonstration.actions):
+                if action.controller == operator.controller:
+                    objects = _bind(operator, action.objects)
+                    if objects is not None and _achieves(operator, objects, demonstration, step):
+                        found[index, step, objects] = None
     uses = []
-    for grounding in data.groundings:
-        states = demonstrations[training[grounding.demonstration]].states
+    for index, step, objects in found:
+        states = demonstrations[index].states
         assert states is not None
-        uses.append(Use(states[grounding.step], grounding.objects))
+        uses.append(Use(states[step], objects))
     return uses
+
+
+def _bind(operator: Operator, arguments: Sequence[Object]) -> tuple[Object, ...] | None:
+    """Return the objects of the parameters, given those of the controller; None if they do not fit."""
+    bound: dict[Variable, Object] = {}
+    for variable, obj in zip(operator.controller_arguments, arguments, strict=True):
+        if bound.setdefault(variable, obj) != obj or not obj.type.is_subtype_of(variable.type):
+            return None
+    return tuple(bound[variable] for variable in operator.parameters)
+
+
+def _achieves(
+    operator: Operator, objects: tuple[Object, ...], demonstration: Demonstration, step: int
+) -> bool:
+    """Return whether a demonstrated step made the operator's add effects true."""
+    assert demonstration.states is not None
+    before, after = demonstration.states[step : step + 2]
+    adds = operator.ground(objects).add_effects
+    return all(atom.holds(after) for atom in adds) and not all(atom.holds(before) for atom in adds)
 
 
 def _ranked_proposals(
@@ -259,7 +291,7 @@ def _ranked_proposals(
     for operator, features in known:
         scorer.deadline.check()
         failed = UseFeatures(false.get(operator.name, ()))
-        found += _not_weaker(list(propose(expressions, operator, features, failed, known, min_evidence)))
+        found += not_weaker(list(propose(expressions, operator, features, failed, known, min_evidence)))
     used = {
         part.without_bound
         for one in scored.predicates
@@ -284,7 +316,7 @@ def _ranked_proposals(
     return [one for one in chosen.values() if one is not None]
 
 
-def _not_weaker(proposals: Sequence[Proposal]) -> Iterator[Proposal]:
+def not_weaker(proposals: Sequence[Proposal]) -> Iterator[Proposal]:
     """Yield the proposals for an operator that are not weaker than the one with the most evidence.
 
     A proposal is weaker if it excludes only some of the false uses that the other one excludes, without
