@@ -8,8 +8,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from needful import Controller, Demonstration, Expression, GroundController, Operator, State, Type, Variable
+from needful import (
+    Controller,
+    Demonstration,
+    Expression,
+    GroundController,
+    Operator,
+    Predicate,
+    State,
+    Type,
+    Variable,
+    abstract,
+)
 from needful.core.definitions import Conjunction, Definition, defined_predicate
+from needful.core.operators import GroundedTransition, OperatorData
 from needful.invention.abstracted import DemonstrationAbstractor
 from needful.invention.proposals import (
     Proposal,
@@ -21,7 +33,7 @@ from needful.invention.proposals import (
     propose,
 )
 from needful.invention.revise import add_proposal, without_part
-from needful.invention.search import Scorer, not_weaker
+from needful.invention.search import Scorer, not_weaker, true_uses
 from needful.planning.planners import make_planner
 
 BOX = Type("box", ("x", "y"))
@@ -145,6 +157,42 @@ def test_weaker_proposals_are_left_out() -> None:
     assert list(not_weaker([weaker, strongest, other, simpler])) == [strongest, other, simpler]
     assert list(not_weaker([weaker])) == [weaker]
     assert list(not_weaker([])) == []
+
+
+def test_a_demonstrated_use_counts_even_if_a_precondition_did_not_hold() -> None:
+    """The bound of NEAR is too strict for the second demonstration, but the box was pushed there, too."""
+    box, variable = BOX("box"), Variable("?box", BOX)
+    near = defined_predicate(Definition(Expression("feature", (BOX,), (("x",),)), "<=", 1.0))
+    pushed = Predicate("Pushed", (BOX,), lambda state, objects: state.get(objects[0], "y") > 0.5)
+    push = Controller("Push", (BOX,))
+    empty: frozenset = frozenset()
+    operator = Operator(
+        "Push",
+        (variable,),
+        frozenset({near.lifted(variable)}),
+        frozenset({pushed.lifted(variable)}),
+        empty,
+        empty,
+        push,
+        (variable,),
+    )
+
+    def shown(x: float, before: float, after: float) -> Demonstration:
+        states = tuple(State({box: (x, y)}) for y in (before, after))
+        abstract_states = tuple(abstract(state, [near, pushed]) for state in states)
+        return Demonstration((box,), empty, abstract_states, (GroundController(push, (box,), ()),), states)
+
+    # The box is pushed twice, it stays where it is, and it had been pushed before.
+    demonstrations = [
+        shown(0.5, 0.0, 1.0),
+        shown(1.5, 0.0, 1.0),
+        shown(0.5, 0.0, 0.0),
+        shown(0.5, 1.0, 1.0),
+    ]
+    data = OperatorData(operator, (GroundedTransition(0, 0, (box,)),))
+    uses = true_uses(data, range(4), demonstrations)
+    assert [use.state.get(box, "x") for use in uses] == [0.5, 1.5]
+    assert len(true_uses(data, [0], demonstrations)) == 1
 
 
 def test_proposals_join_a_predicate_whose_bound_has_moved() -> None:
