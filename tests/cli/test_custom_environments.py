@@ -185,7 +185,7 @@ def test_reproduce_accepts_only_catalogue_domains(tmp_path: Path) -> None:
     ("reference", "code", "expected"),
     [
         ("lamps", 2, "Unknown domain 'lamps'"),
-        ("lamps", 2, "An environment of your own is FILE:CLASS"),
+        ("lamps", 2, "an environment of your own as FILE:CLASS"),
         ("lamp_wrold:Lamps", 2, "Unknown module 'lamp_wrold'"),
         (f"{TESTS / 'lamp_world.py'}:Lumps", 2, "Did you mean 'Lamps'?"),
         (":Lamps", 2, "expected MODULE:CLASS"),

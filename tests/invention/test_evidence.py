@@ -12,7 +12,9 @@ from needful import (
     Controller,
     Demonstration,
     Expression,
+    GroundAtom,
     GroundController,
+    Object,
     Operator,
     Predicate,
     State,
@@ -193,6 +195,38 @@ def test_a_demonstrated_use_counts_even_if_a_precondition_did_not_hold() -> None
     uses = true_uses(data, range(4), demonstrations)
     assert [use.state.get(box, "x") for use in uses] == [0.5, 1.5]
     assert len(true_uses(data, [0], demonstrations)) == 1
+
+
+def test_demonstrated_uses_need_the_given_preconditions_and_distinct_objects() -> None:
+    """Predicates of files have no classifiers: their atoms are those of the demonstrations."""
+    a, b = BOX("a"), BOX("b")
+    first, second = Variable("?a", BOX), Variable("?b", BOX)
+    dry, touching = Predicate("Dry", (BOX,)), Predicate("Touching", (BOX, BOX))
+    rub = Controller("Rub", (BOX, BOX))
+    empty: frozenset = frozenset()
+    operator = Operator(
+        "Rub",
+        (first, second),
+        frozenset({dry.lifted(first)}),
+        frozenset({touching.lifted(first, second)}),
+        empty,
+        empty,
+        rub,
+        (first, second),
+    )
+    state = State({a: (0.0, 0.0), b: (0.0, 0.0)})
+
+    def shown(objects: tuple[Object, Object], atoms: set[GroundAtom]) -> Demonstration:
+        states = frozenset(atoms), frozenset({touching(*objects)})
+        return Demonstration((a, b), empty, states, (GroundController(rub, objects, ()),), (state, state))
+
+    demonstrations = [shown((a, b), {dry(a)}), shown((a, b), set()), shown((a, a), {dry(a)})]
+    uses = true_uses(OperatorData(operator, ()), range(3), demonstrations)
+    assert uses == [Use(state, (a, b))]
+
+
+def test_without_expressions_no_evidence_is_needed() -> None:
+    assert enough_evidence([]) == 0.0
 
 
 def test_proposals_join_a_predicate_whose_bound_has_moved() -> None:

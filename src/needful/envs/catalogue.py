@@ -19,7 +19,7 @@ SET_ATTRIBUTES = (
     "Set `name` (such as cup-stacking), `description` (one line) and `vocabulary` on the class."
 )
 MAX_NAME_LENGTH = 80
-OWN_ENVIRONMENT = "An environment of your own is FILE:CLASS, such as my_robot.py:MyRobot."
+OWN_ENVIRONMENT = "Commands take an environment of your own as FILE:CLASS, such as my_robot.py:MyRobot."
 
 
 @dataclass(frozen=True, slots=True)

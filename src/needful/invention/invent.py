@@ -17,7 +17,7 @@ import numpy as np
 from needful.core.atoms import Predicate
 from needful.core.controllers import Execute
 from needful.core.deadline import NO_DEADLINE, Deadline
-from needful.core.definitions import AnyDefinition, Conjunction, defined_predicate
+from needful.core.definitions import AnyDefinition, Conjunction, Definition, defined_predicate
 from needful.core.demonstrations import Demonstration
 from needful.core.expressions import Expression, find_kind
 from needful.core.formulas import parse_formula
@@ -114,7 +114,7 @@ def invent_predicates(
     if execute is None or not tasks:
         found = climb(scorer, expressions, config.candidates, lambda scored: first_steps(scored, known))
         predicates = prune(scorer, found.scored).predicates
-        reasons = {one.definition.without_bound: (one, False) for one in found.accepted}
+        reasons = _reasons(found.accepted, in_simulator=False)
         costs = found.costs
     else:
         simulator = Simulator(execute, tasks, planner, config.max_nodes, config.seed, deadline)
@@ -138,7 +138,8 @@ def invent_predicates(
     )
 
 
-Reasons: TypeAlias = dict[tuple[Expression, str], tuple[Proposal, bool]]
+# The reason for each definition, and for each definition without its bound, because bounds are moved later.
+Reasons: TypeAlias = dict[Definition | tuple[Expression, str], tuple[Proposal, bool]]
 
 
 def _with_experiments(
@@ -189,12 +190,19 @@ def _with_experiments(
         if solved and repaired.solved[-1] < solved[-1]:
             break
         predicates = repaired.scored.predicates
-        reasons |= {one.definition.without_bound: (one, False) for one in found.accepted}
-        reasons |= {one.definition.without_bound: (one, True) for one in repaired.accepted}
+        reasons |= _reasons(found.accepted, in_simulator=False)
+        reasons |= _reasons(repaired.accepted, in_simulator=True)
         solved += repaired.solved
         if solved[-1] == len(simulator.tasks):
             break
     return predicates, reasons, costs, solved
+
+
+def _reasons(accepted: Sequence[Proposal], in_simulator: bool) -> Reasons:
+    reasons: Reasons = {}
+    for one in accepted:
+        reasons[one.definition] = reasons[one.definition.without_bound] = (one, in_simulator)
+    return reasons
 
 
 def _withhold(
@@ -246,7 +254,7 @@ def _invented(definition: AnyDefinition, name: str, reasons: Reasons) -> Invente
 
     A conjunction gets the reason of one of its parts: the part that excludes the most false uses.
     """
-    found = [reasons[part.without_bound] for part, _ in definition.parts]
+    found = [reasons.get(part) or reasons[part.without_bound] for part, _ in definition.parts]
     proposal, in_simulator = max(found, key=lambda reason: len(reason[0].which))
     return InventedPredicate(
         defined_predicate(definition, name),

@@ -197,7 +197,7 @@ def enough_evidence(expressions: Sequence[Expression]) -> float:
     Each expression gives two definitions, with `<=` and with `>`. With this evidence, fewer than one
     definition is expected to separate the uses by chance.
     """
-    return math.log2(2 * len(expressions))
+    return math.log2(max(1, 2 * len(expressions)))
 
 
 def fit_bound(true: np.ndarray, nearest: float) -> float:

@@ -17,7 +17,7 @@ from needful.core.definitions import AnyDefinition, defined_predicate
 from needful.core.demonstrations import Demonstration
 from needful.core.expressions import Expression
 from needful.core.objects import Object, Variable
-from needful.core.operators import Operator, OperatorData
+from needful.core.operators import GroundOperator, Operator, OperatorData
 from needful.errors import LearningTimeoutError
 from needful.invention.abstracted import DemonstrationAbstractor
 from needful.invention.objective import Suffix, plan_suffixes
@@ -229,18 +229,17 @@ def true_uses(
     """Return the demonstrated uses of an operator.
 
     The operator was learned from the `demonstrations` with the indices `training`. A use counts even if a
-    precondition did not hold: the bound of an invented predicate may be too strict. Such uses are found if
-    the action determines all parameters of the operator.
+    precondition with an invented predicate did not hold: its bound may be too strict. Such uses are found
+    if the action determines all parameters of the operator.
     """
     operator = data.operator
     found = {(training[one.demonstration], one.step, one.objects): None for one in data.groundings}
     if set(operator.parameters) == set(operator.controller_arguments):
         for index in training:
-            demonstration = demonstrations[index]
-            for step, action in enumerate(demonstration.actions):
+            for step, action in enumerate(demonstrations[index].actions):
                 if action.controller == operator.controller:
                     objects = _bind(operator, action.objects)
-                    if objects is not None and _achieves(operator, objects, demonstration, step):
+                    if objects and _works(operator.ground(objects), demonstrations[index], step):
                         found[index, step, objects] = None
     uses = []
     for index, step, objects in found:
@@ -256,17 +255,31 @@ def _bind(operator: Operator, arguments: Sequence[Object]) -> tuple[Object, ...]
     for variable, obj in zip(operator.controller_arguments, arguments, strict=True):
         if bound.setdefault(variable, obj) != obj or not obj.type.is_subtype_of(variable.type):
             return None
-    return tuple(bound[variable] for variable in operator.parameters)
+    objects = tuple(bound[variable] for variable in operator.parameters)
+    return objects if len(set(objects)) == len(objects) else None
 
 
-def _achieves(
-    operator: Operator, objects: tuple[Object, ...], demonstration: Demonstration, step: int
-) -> bool:
-    """Return whether a demonstrated step made the operator's add effects true."""
+def _works(operator: GroundOperator, demonstration: Demonstration, step: int) -> bool:
+    """Return whether a demonstrated step made all add effects true, and at least one was false before.
+
+    The preconditions must hold, except those with invented predicates.
+    """
     assert demonstration.states is not None
-    before, after = demonstration.states[step : step + 2]
-    adds = operator.ground(objects).add_effects
-    return all(atom.holds(after) for atom in adds) and not all(atom.holds(before) for atom in adds)
+    before, after = (
+        {
+            atom: atom.holds(demonstration.states[index])
+            if atom.predicate.definition is not None
+            else atom in demonstration.abstract_states[index]
+            for atom in operator.preconditions | operator.add_effects
+        }
+        for index in (step, step + 1)
+    )
+    needed = (one for one in operator.preconditions if one.predicate.definition is None)
+    return (
+        all(before[atom] for atom in needed)
+        and all(after[atom] for atom in operator.add_effects)
+        and not all(before[atom] for atom in operator.add_effects)
+    )
 
 
 def _ranked_proposals(
@@ -287,18 +300,20 @@ def _ranked_proposals(
     for one in scored.data:
         shown = true_uses(one, scorer.training, scorer.abstractor.demonstrations)
         known.append((one.operator, UseFeatures((*shown, *true.get(one.operator.name, ())))))
-    found: list[Proposal] = []
-    for operator, features in known:
-        scorer.deadline.check()
-        failed = UseFeatures(false.get(operator.name, ()))
-        found += not_weaker(list(propose(expressions, operator, features, failed, known, min_evidence)))
     used = {
         part.without_bound
         for one in scored.predicates
         if one.definition
         for part, _ in one.definition.parts
     }
-    found = [replace(one, reuses=True) if one.definition.without_bound in used else one for one in found]
+    found: list[Proposal] = []
+    for operator, features in known:
+        scorer.deadline.check()
+        failed = UseFeatures(false.get(operator.name, ()))
+        proposals = propose(expressions, operator, features, failed, known, min_evidence)
+        found += not_weaker(
+            [replace(one, reuses=one.definition.without_bound in used) for one in proposals]
+        )
     found.sort(key=lambda proposal: (-proposal.value, proposal.complexity, proposal.definition))
     chosen: dict[tuple[bytes, ...], Proposal | None] = {
         _extension_key(scorer, one.definition): None for one in scored.predicates if one.definition
