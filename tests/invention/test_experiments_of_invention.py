@@ -21,7 +21,7 @@ from needful.core.controllers import Execution
 from needful.invention.abstracted import DemonstrationAbstractor
 from needful.invention.experiments import Simulator
 from needful.invention.objective import Suffix
-from needful.invention.repair import repair
+from needful.invention.repair import Bench, repair
 from needful.invention.search import Scorer
 from needful.planning.planners import make_planner
 
@@ -102,7 +102,7 @@ def test_repair_ends_at_once_if_too_few_tasks_are_solved() -> None:
     tried = []
     for least_solved in (4, 5):
         scorer = Scorer(DemonstrationAbstractor([shown]), (0,), (0,), planner, 100)
-        repaired = repair(scorer, (), simulator, (LIT,), [broken], 6, 12, least_solved)
+        repaired = repair(Bench(scorer, simulator, (LIT,), [broken], 12), (), 6, least_solved)
         assert repaired.solved[0] == 4
         tried.append(scorer.tried)
     assert tried[0] > tried[1] == 1

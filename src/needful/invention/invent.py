@@ -33,7 +33,7 @@ from needful.invention.abstracted import DemonstrationAbstractor
 from needful.invention.experiments import Simulator
 from needful.invention.grammar import enumerate_expressions
 from needful.invention.proposals import Proposal, enough_evidence
-from needful.invention.repair import repair
+from needful.invention.repair import Bench, repair
 from needful.invention.result import MAX_EXAMPLES, Examples, InventedPredicate, Invention
 from needful.invention.search import Scored, Scorer, UsesByName, climb, first_steps, prune
 from needful.invention.superfluous_steps import without_detours
@@ -177,16 +177,9 @@ def _with_experiments(
         costs += found.costs
         if solved and not found.accepted:
             break
-        repaired = repair(
-            scorer,
-            found.scored.predicates,
-            simulator,
-            given,
-            expressions,
-            config.repair_rounds,
-            config.repair_candidates,
-            solved[-1] if solved else 0,
-        )
+        bench = Bench(scorer, simulator, given, expressions, config.repair_candidates)
+        least_solved = solved[-1] if solved else 0
+        repaired = repair(bench, found.scored.predicates, config.repair_rounds, least_solved)
         if solved and repaired.solved[-1] < solved[-1]:
             break
         predicates = repaired.scored.predicates

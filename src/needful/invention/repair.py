@@ -80,31 +80,21 @@ def _applicable(operator: Operator, use: Use) -> bool:
     )
 
 
-def repair(
-    scorer: Scorer,
-    predicates: Sequence[Predicate],
-    simulator: Simulator,
-    given: Sequence[Predicate],
-    expressions: Sequence[Expression],
-    rounds: int,
-    limit: int,
-    least_solved: int = 0,
-) -> Repair:
+def repair(bench: Bench, predicates: Sequence[Predicate], rounds: int, least_solved: int = 0) -> Repair:
     """Change a set of predicates as long as plans get further in the simulator.
 
-    There are at most `rounds` rounds. Each round tries at most `limit` changes, and accepts the first
-    change that improves the results. A change can move several bounds and add several predicates. Finally,
-    added predicates that do not help are removed. `given` are the predicates that are not invented. If
-    fewer than `least_solved` tasks are solved at the start, nothing is changed.
+    There are at most `rounds` rounds. Each round tries the changes that `bench` proposes, and accepts the
+    first change that improves the results. A change can move several bounds and add several predicates.
+    Finally, added predicates that do not help are removed. If fewer than `least_solved` tasks are solved at
+    the start, nothing is changed.
     """
-    bench = _Bench(scorer, simulator, given, expressions, limit)
     scored, trials = bench.attempt(predicates, least_solved)
     if trials.solved < least_solved:
         return Repair(scored, (), (trials.solved,))
     accepted: list[Proposal] = []
     solved = [trials.solved]
     for _ in range(rounds):
-        if trials.solved == len(simulator.tasks):
+        if trials.solved == len(bench.simulator.tasks):
             break
         for change in bench.changes(scored):
             tried = bench.attempt(change.predicates, trials.solved)
@@ -134,10 +124,16 @@ def repair(
 
 
 @dataclass(slots=True)
-class _Bench:
+class Bench:
     """Tries sets of predicates in the simulator, and proposes changes based on the results so far.
 
-    The attributes are described at `repair`, except `experience`: the uses in all experiments so far.
+    Attributes:
+        scorer: learns operators.
+        simulator: executes plans in training tasks.
+        given: the predicates that are not invented.
+        expressions: the expressions of new predicates.
+        limit: the maximum number of changes that are proposed for a set of predicates.
+        experience: the uses in all experiments so far.
     """
 
     scorer: Scorer

@@ -236,17 +236,25 @@ def true_uses(
     found = {(training[one.demonstration], one.step, one.objects): None for one in data.groundings}
     if set(operator.parameters) == set(operator.controller_arguments):
         for index in training:
-            for step, action in enumerate(demonstrations[index].actions):
-                if action.controller == operator.controller:
-                    objects = _bind(operator, action.objects)
-                    if objects and _works(operator.ground(objects), demonstrations[index], step):
-                        found[index, step, objects] = None
+            working = _working_steps(operator, demonstrations[index])
+            found |= {(index, step, objects): None for step, objects in working}
     uses = []
     for index, step, objects in found:
         states = demonstrations[index].states
         assert states is not None
         uses.append(Use(states[step], objects))
     return uses
+
+
+def _working_steps(
+    operator: Operator, demonstration: Demonstration
+) -> Iterator[tuple[int, tuple[Object, ...]]]:
+    """Yield the demonstrated steps at which the operator works, with the objects of its parameters."""
+    for step, action in enumerate(demonstration.actions):
+        if action.controller == operator.controller:
+            objects = _bind(operator, action.objects)
+            if objects and _works(operator.ground(objects), demonstration, step):
+                yield step, objects
 
 
 def _bind(operator: Operator, arguments: Sequence[Object]) -> tuple[Object, ...] | None:
