@@ -36,6 +36,10 @@ class Remedies {
 public:
     Remedies(const Problem& problem, Id object, DeadlinePoller& deadline)
         : problem_(problem), is_of_object_(words_for(problem.atom_count())) {
+        if (object == Problem::absent) {
+            deals_.assign(problem.operator_count(), 1);
+            return;
+        }
         for (std::size_t atom = 0; atom < problem.atom_predicates.size(); ++atom)
             if (contains(problem.atom_objects[atom], object)) insert(is_of_object_.data(), static_cast<Id>(atom));
         for (std::size_t pattern = 0; pattern < problem.pattern_atoms.size(); ++pattern) {

@@ -9,7 +9,8 @@
 
 namespace needful {
 
-// A discovered failure: (ground operator, object).
+// A discovered failure: (ground operator, object). The object is `Problem::absent` if the operator fails in the
+// initial state.
 using Failure = std::pair<Id, Id>;
 
 struct Problem {

@@ -102,7 +102,7 @@ std::vector<std::vector<Id>> interchangeable_objects(const Problem& problem, Dea
         for (Id argument : problem.operator_objects[to_index(op)]) excluded[to_index(argument)] = 1;
     };
     for (const auto& [op, object] : problem.failures) {
-        excluded[to_index(object)] = 1;
+        if (object != Problem::absent) excluded[to_index(object)] = 1;
         exclude_arguments(op);
     }
     for (Id op : problem.surcharged_operators) exclude_arguments(op);

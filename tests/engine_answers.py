@@ -62,6 +62,11 @@ class Both:
         assert answers(self.native, seed, max_nodes, count) == expected
         return expected
 
+    def with_failed_start(self, step: int) -> Both:
+        python, native = (one.with_failed_start(step) for one in (self.python, self.native))
+        assert native.failures == python.failures
+        return Both(python, native)
+
     def with_failure(self, step: int, offending: Sequence[Object]) -> Both:
         python, native = (one.with_failure(step, offending) for one in (self.python, self.native))
         assert native.failures == python.failures

@@ -104,6 +104,24 @@ def test_hints_decide_between_groundings_that_score_equally():
     assert {str(atom) for atom in going(without_hints).preconditions} == {"Near(?x0, ?x2)"}
 
 
+def test_unambiguous_transitions_decide_between_groundings_without_hints():
+    """In the last two demonstrations, only the held cup stays near. So the kept cup is the held one."""
+    demos = (*AMBIGUOUS, carrying(B, (A, B), (B,)), carrying(C, (A, C), (C,)))
+    problem = LearningProblem.of(demos, partly_bound)
+    putting = improve_coverage(problem.empty_hypothesis(), problem)
+    stripped = replace(GOING, preconditions=frozenset({NEAR.lifted(*GOING.parameters[::2])}))
+    candidate = canonical_candidate(stripped, {})
+    (going,) = (
+        one
+        for one in problem.fit((*putting.candidates, candidate), putting).fitted
+        if one.operator.controller == GO
+    )
+    assert {str(atom) for atom in going.operator.preconditions} == {"Held(?x2)", "Near(?x0, ?x2)"}
+    tables = [transition.table for transition, _ in going.data]
+    kept = [table.objects[objects[2]].name for table, (_, objects) in zip(tables, going.data, strict=True)]
+    assert kept == ["b", "c", "b", "c"]
+
+
 def test_hints_that_fit_no_grounding_are_ignored():
     problem, start = start_without_keep_effects()
     (copy,) = merge_duplicates(copies_with_keep_effects(start, problem))

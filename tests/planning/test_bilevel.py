@@ -136,6 +136,32 @@ def test_if_no_plan_deals_with_the_revealed_objects_planning_starts_again() -> N
     assert plan(task, EXACT, execute, limited, clock=STILL).outcome is Outcome.ENVIRONMENT_FAILURE
 
 
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_a_first_step_that_cannot_start_is_prepared_by_another_step(adaptive: bool) -> None:
+    """The robot is near a ball but cannot reach it. The two shortest plans begin with grasping it."""
+
+    def in_reach(state: State, objects: Sequence[Object], parameters: Sequence[float]) -> bool:
+        robot, ball = objects
+        return abs(state.get(robot, "x") - state.get(ball, "x")) < toy_world.REACH
+
+    grasp = replace(toy_world.GRASP, initiable=in_reach)
+    model = replace(
+        EXACT,
+        operators=tuple(
+            replace(one, controller=grasp) if one.controller.name == "Grasp" else one
+            for one in EXACT.operators
+        ),
+    )
+    start = toy_world.task(balls=2, goal_balls=2)
+    near = start.initial_state.replace({toy_world.ROBOT("robot"): {"x": 0.7}})
+    task = Task(near, start.goal)
+    result = solve(task, model, PlanningConfig(max_abstract_plans=2, adaptive=adaptive))
+    assert result.solved is adaptive
+    if adaptive:
+        check_solution(result, task)
+        assert result.abstract_plan[0].operator.name == "MoveTo"
+
+
 def test_counters_of_all_searches_add_up() -> None:
     closed = solve(toy_world.task(lids_on=True)).statistics
     open_ = solve(toy_world.task(lids_on=False)).statistics

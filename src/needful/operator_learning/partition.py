@@ -31,6 +31,8 @@ PINNED = -1_000_000_000
 # An atom is not a precondition if more than this share of an operator's transitions have no effect and lack
 # the atom; see `_ineffective`.
 TOLERANCE = 0.25
+# The maximum number of equally good matches of a transition among which one is chosen; see `_aligned`.
+MAX_EQUAL_MATCHES = 8
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -105,7 +107,7 @@ def partition(
     fitted = []
     for candidate in merged:
         if candidate.text in changed:
-            data, ineffective = _data(candidate, previous.transitions, matches, needed)
+            data, ineffective = _data(candidate, previous.transitions, matches, needed, matcher)
             if data:
                 operator = inducer.fit(candidate.operator, data)
                 fitted.append(FittedOperator(candidate, data, operator, ineffective))
@@ -201,6 +203,7 @@ def _data(
     transitions: TransitionIndex,
     matches: Sequence[Match | None],
     needed: Sequence[int | None],
+    matcher: Matcher,
 ) -> tuple[tuple[Datum, ...], tuple[Datum, ...]]:
     """Return the transitions assigned to a candidate: those to learn from, and the ineffective ones.
 
@@ -211,7 +214,8 @@ def _data(
     data: list[Datum] = []
     unchanged: list[Datum] = []
     assigned = [(one, match) for one, match in found if match is not None and match.text == candidate.text]
-    bound = _aligned(candidate, [(transition, match.objects) for transition, match in assigned])
+    equal = [_equal_matches(candidate, *one, needed[one[0].number] or 0, matcher) for one in assigned]
+    bound = _aligned(candidate, [one for one, _ in assigned], equal)
     for datum, (transition, match) in zip(bound, assigned, strict=True):
         data.append(datum)
         unchanging = not match.changes & ~transition.before
@@ -223,35 +227,69 @@ def _data(
     return tuple(datum for datum in data if datum not in ineffective), tuple(ineffective)
 
 
-def _aligned(candidate: Candidate, data: Sequence[Datum]) -> Sequence[Datum]:
-    """Order the objects of interchangeable parameters so that all transitions share many atoms.
+def _equal_matches(
+    candidate: Candidate, transition: EncodedTransition, match: Match, needed: int, matcher: Matcher
+) -> list[tuple[int, ...]]:
+    """Return the objects of a match, then those of other matches that explain the transition as well.
 
-    For example, both people who walk together change their place, so the operator is the same if they are
-    swapped. But the order matters for preconditions such as Partners(couple, first, second).
-
-    The orders are chosen one transition after the other. Transitions with few atoms come first, because
-    they have few accidental ones. If the given orders share as many atoms, they are kept.
+    These have the same effects on the transition: they add the same atoms that did not hold before. There
+    are no other matches if the candidate has a hint for the transition.
     """
-    groups = candidate.interchangeable_indices.values()
-    swapped = {index for group in groups if len(group) > 1 for index in group}
-    if not swapped or not data:
-        return data
-    options: list[list[tuple[Datum, Set[AtomKey]]]] = []
-    for transition, objects in data:
-        # Only atoms about the swapped objects depend on the order.
-        about = reduce(or_, (transition.table.with_object(objects[index]) for index in swapped))
-        orders = [(transition, one) for one in candidate.reorderings(objects)]
-        options.append(
-            [(one, liftable_atoms_before(candidate.operator, one, about).keys()) for one in orders]
+    found = [match.objects]
+    if candidate.operator.keep_effects and transition.transition_id not in candidate.hints:
+        changed = match.changes & ~transition.before
+        found += (
+            one.objects
+            for one in matcher.explaining_matches(candidate.operator, transition, needed)
+            if one.objects != match.objects and one.changes & ~transition.before == changed
         )
-    chosen = [given[0][0] for given in options]
+    return found[:MAX_EQUAL_MATCHES]
+
+
+def _aligned(
+    candidate: Candidate,
+    transitions: Sequence[EncodedTransition],
+    equal: Sequence[Sequence[tuple[int, ...]]],
+) -> Sequence[Datum]:
+    """Choose the objects that are bound for each transition, so that all transitions share many atoms.
+
+    `equal` contains, for each transition, the objects of all matches that explain it equally well. The
+    objects of interchangeable parameters may also be swapped. For example, both people who walk together
+    change their place, so the operator is the same if they are swapped. But the order matters for
+    preconditions such as Partners(couple, first, second).
+
+    The objects are chosen one transition after the other. Transitions with few choices come first, then
+    those with few atoms, because they have few accidental ones. If the first choices share as many atoms,
+    they are kept.
+    """
+    first = [(transition, given[0]) for transition, given in zip(transitions, equal, strict=True)]
+    groups = candidate.interchangeable_indices.values()
+    varying = {index for group in groups if len(group) > 1 for index in group}
+    varying |= {
+        index
+        for given in equal
+        for other in given[1:]
+        for index in range(len(other))
+        if other[index] != given[0][index]
+    }
+    if not varying or not first:
+        return first
+    options: list[list[tuple[Datum, Set[AtomKey]]]] = []
+    for transition, given in zip(transitions, equal, strict=True):
+        options.append([])
+        for objects in (order for one in given for order in candidate.reorderings(one)):
+            # Only atoms about these objects depend on the choice.
+            about = reduce(or_, (transition.table.with_object(objects[index]) for index in varying))
+            held = liftable_atoms_before(candidate.operator, (transition, objects), about)
+            options[-1].append(((transition, objects), held.keys()))
     unaligned = frozenset[AtomKey].intersection(*(frozenset(given[0][1]) for given in options))
+    chosen = list(first)
     shared: Set[AtomKey] | None = None
-    for index in sorted(range(len(options)), key=lambda index: (len(options[index][0][1]), index)):
+    for index in sorted(range(len(options)), key=lambda i: (len(options[i]), len(options[i][0][1]), i)):
         known = options[index][0][1] if shared is None else shared
         chosen[index], atoms = max(options[index], key=lambda one: len(one[1] & known))
         shared = known & atoms
-    return chosen if len(shared or ()) > len(unaligned) else data
+    return chosen if len(shared or ()) > len(unaligned) else first
 
 
 def _ineffective(candidate: Candidate, data: Sequence[Datum], unchanged: Sequence[Datum]) -> list[Datum]:

@@ -350,8 +350,9 @@ class _Attempt:
 
         If the simulator reported that some objects made a step fail, new plans must deal with these objects
         before they use this step. If the step never reached its subgoal although its controller ran, or if
-        dealing with the objects did not help, the cost of its ground operator rises. If planning is not
-        adaptive, costs never rise.
+        dealing with the objects did not help, the cost of its ground operator rises. If the first step
+        cannot start, no new plan begins with it. If planning is not adaptive, only reported objects change
+        the problem.
         """
         step, suspect = attempt.steps[failure.step], refinement.suspect
         changed = self.problem.with_failure(step, refinement.offending)
@@ -363,6 +364,8 @@ class _Attempt:
         self.suspicions = self.suspicions.with_success(attempt.plan[: failure.step])
         if suspect is not None:
             self.suspicions = self.suspicions.with_suspect(step, suspect)
+        if self.config.adaptive and failure.step == 0 and failure.outcome is Outcome.NOT_INITIABLE:
+            changed = changed.with_failed_start(step)
         if not self.config.adaptive:
             if changed is not self.problem:
                 self.problem, self.stream = changed, None

@@ -46,7 +46,7 @@ class Problem(Protocol):
         """The failures discovered so far in simulation.
 
         Each is a pair: the index of the ground operator that failed, and the index of the object that made
-        it fail.
+        it fail. The second index is -1 if the ground operator fails in the initial state.
         """
         ...
 
@@ -65,6 +65,10 @@ class Problem(Protocol):
         `step` is the index of a ground operator. Offending objects are the objects that made it fail in
         simulation. If all these failures are known already, the problem itself is returned.
         """
+        ...
+
+    def with_failed_start(self, step: int) -> Problem:
+        """Return a problem in which no plan begins with `step`, the index of a ground operator."""
         ...
 
     def with_costs(self, costs: OperatorCosts, tried: Sequence[tuple[int, ...]] = ()) -> Problem:

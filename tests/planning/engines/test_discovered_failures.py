@@ -12,10 +12,10 @@ from needful.core.controllers import Controller
 from needful.core.objects import Object
 from needful.core.operators import GroundOperator
 from needful.core.plans import SearchStatistics
-from needful.errors import UnknownNameError
+from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
-from needful.planning.engines.python_planner import with_failure
+from needful.planning.engines.python_planner import with_failed_start, with_failure
 from needful.planning.grounding import GroundProblem
 from planning_problems import Problem, negated, problems, toy_problem
 from toy_world import JAR, ROBOT
@@ -132,3 +132,38 @@ def test_without_a_remedy_the_step_is_unusable() -> None:
 def test_objects_of_another_task_are_refused() -> None:
     with pytest.raises(UnknownNameError, match="jar0"):
         with_failure(toy_problem(jars=1).grounded(), 0, [JAR("jar7")])
+
+
+@settings(max_examples=100, deadline=None)
+@given(negated(problems()), st.data())
+def test_no_plan_begins_with_a_failed_start(problem: Problem, data: st.DataObject) -> None:
+    """All other plans stay plans, and the failed step may still be used later."""
+    before = problem.grounded()
+    if not before.ground_operators:
+        return
+    step = data.draw(st.integers(0, len(before.ground_operators) - 1))
+    after = with_failed_start(before, step)
+    assert with_failed_start(after, step) is after
+    fresh = 1 << before.atom_count
+    assert not after.initial & fresh
+    for index, (old, new) in enumerate(zip(before.ground_operators, after.ground_operators, strict=True)):
+        expected = (
+            replace(old, preconditions=old.preconditions | fresh)
+            if index == step
+            else replace(old, adds=old.adds | fresh)
+        )
+        assert new == expected
+
+
+def test_a_failed_start_is_used_after_another_step() -> None:
+    problem = toy_problem(balls=2, jars=1).grounded()
+    plan = first_plan(problem)
+    assert plan is not None
+    other = first_plan(with_failed_start(problem, index_of(problem, plan[0])))
+    assert other is not None
+    assert plan[0] in other[1:]
+
+
+def test_a_failed_start_must_be_a_ground_operator() -> None:
+    with pytest.raises(InvalidInputError, match="ground operator"):
+        with_failed_start(toy_problem().grounded(), 1000)

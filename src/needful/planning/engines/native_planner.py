@@ -22,7 +22,7 @@ from needful.planning.budget import Budget
 from needful.planning.costs import UNIT_COSTS, OperatorCosts
 from needful.planning.engines.a_star import AStar
 from needful.planning.engines.greedy import Greedy
-from needful.planning.engines.python_planner import check_steps, failures_at
+from needful.planning.engines.python_planner import NO_OBJECT, check_steps, failures_at
 from needful.planning.heuristics import LmCut
 from needful.planning.portfolio import Portfolio, Stage, anytime_portfolio
 
@@ -106,9 +106,9 @@ class NativeProblem:
         grounded: the C++ object with the atoms and ground operators.
         portfolio: the searches to run.
         failures: the failures discovered so far in simulation, as pairs: the index of the ground operator
-            that failed, and the index of the object that made it fail. `with_failure` only stores them.
-            Adding them to the problem can take long, so the engine does it at the start of each search,
-            which has a deadline.
+            that failed, and the index of the object that made it fail, or `NO_OBJECT`. They are only
+            stored. Adding them to the problem can take long, so the engine does it at the start of each
+            search, which has a deadline.
         costs: the costs of the ground operators, where they are not 1.
         tried: the plans that were tried already, as indices of ground operators.
     """
@@ -152,6 +152,12 @@ class NativeProblem:
         found = failures_at(step, offending, self.operator_count, self.objects)
         new = [failure for failure in found if failure not in self.failures]
         return replace(self, failures=(*self.failures, *new)) if new else self
+
+    def with_failed_start(self, step: int) -> NativeProblem:
+        """Return a problem in which no plan begins with `step`, the index of a ground operator."""
+        check_steps([step], self.operator_count)
+        failure = (step, NO_OBJECT)
+        return self if failure in self.failures else replace(self, failures=(*self.failures, failure))
 
     def with_costs(self, costs: OperatorCosts, tried: Sequence[tuple[int, ...]] = ()) -> NativeProblem:
         """Return a problem with these costs, whose searches leave out the plans in `tried`."""

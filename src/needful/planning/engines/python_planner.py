@@ -2,7 +2,9 @@
 
 It also models discovered failures. If a simulator reports that an object made a step fail, for example a
 closed lid, the step's ground operator gets a new precondition NotCausesFailure(lid). The ground operators
-that deal with the lid add this atom, so the next plan deals with the lid first; see `deals_with`.
+that deal with the lid add this atom, so the next plan deals with the lid first; see `deals_with`. If a
+step fails in the initial state without such a report, all other ground operators add the new precondition,
+so no plan begins with this step.
 """
 
 from __future__ import annotations
@@ -21,6 +23,9 @@ from needful.planning.costs import OperatorCosts
 from needful.planning.grounding import EncodedOperator, GroundProblem, ground, operator_masks
 from needful.planning.interfaces import PlanStream, Search
 from needful.planning.portfolio import anytime_portfolio
+
+# In a failure (step, object), this number stands for the object if the step fails in the initial state.
+NO_OBJECT = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,7 @@ class PythonProblem:
         """The failures discovered so far in simulation.
 
         Each is a pair: the index of the ground operator that failed, and the index of the object that made
-        it fail.
+        it fail, or `NO_OBJECT`.
         """
         return self.compact.failures
 
@@ -69,6 +74,11 @@ class PythonProblem:
         simulation.
         """
         changed = with_failure(self.compact, step, offending)
+        return self if changed is self.compact else replace(self, compact=changed)
+
+    def with_failed_start(self, step: int) -> PythonProblem:
+        """Return a problem in which no plan begins with `step`, the index of a ground operator."""
+        changed = with_failed_start(self.compact, step)
         return self if changed is self.compact else replace(self, compact=changed)
 
     def with_costs(self, costs: OperatorCosts, tried: Sequence[tuple[int, ...]] = ()) -> PythonProblem:
@@ -92,6 +102,13 @@ def with_failure(problem: GroundProblem, step: int, offending: Iterable[Object])
         if failure not in problem.failures:
             problem = _with_one_failure(problem, failure)
     return problem
+
+
+def with_failed_start(problem: GroundProblem, step: int) -> GroundProblem:
+    """Return a problem in which no plan begins with `step`, the index of a ground operator."""
+    check_steps([step], len(problem.ground_operators))
+    failure = (step, NO_OBJECT)
+    return problem if failure in problem.failures else _with_one_failure(problem, failure)
 
 
 def failures_at(
@@ -143,11 +160,15 @@ def _with_one_failure(problem: GroundProblem, failure: tuple[int, int]) -> Groun
 def deals_with(problem: GroundProblem, obj: int) -> list[bool]:
     """Return for each ground operator whether it deals with an object; `obj` is the object's index.
 
+    Every operator deals with `NO_OBJECT`.
+
     An operator deals with an object if it changes an atom of the object: it adds or deletes an atom that
     contains the object, also by a quantified delete. An operator that changes no atom at all deals with all
     its objects, because it may change something that no predicate describes. If no operator deals with
     the object by these rules, every operator that has it among its objects counts as dealing with it.
     """
+    if obj == NO_OBJECT:
+        return [True] * len(problem.ground_operators)
     offending, count = problem.objects[obj], len(problem.atoms)
     of_object = sum(1 << atom for atom, one in enumerate(problem.atoms) if offending in one.objects)
     found = []
