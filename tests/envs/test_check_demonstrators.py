@@ -13,6 +13,7 @@ from drawer_world import DRAWER, HAND, NEAR, OPEN, PULL, REACH_FOR, Drawers, Rec
 from hidden_velocity import SlidingPuck
 from needful.core.controllers import GroundController
 from needful.core.demonstrations import Demonstration
+from needful.core.model import PlanningModel
 from needful.core.plans import Outcome, PlanningResult
 from needful.core.state import State
 from needful.core.tasks import Task
@@ -61,6 +62,25 @@ def test_an_environment_without_oracle_and_drawing_keeps_the_contract() -> None:
     findings, notes = checked(RecordedDrawers(), solve=solve)
     assert findings == ()
     assert notes == ["No task was solved: there is neither an oracle model nor a scripted policy."]
+
+
+def test_a_misspelled_optional_method_is_found() -> None:
+    findings, _ = checked(drawers(demonstrates=lambda self, task, rng: ()), solve=solve)
+    assert [str(one) for one in findings] == [
+        "demonstrates: is never called. If this should be the method `demonstrate`, rename it."
+    ]
+    both = drawers(demonstrates=lambda self, task, rng: (), demonstrate=Drawers.demonstrate)
+    assert checked(both, solve=solve)[0] == ()
+
+
+def test_goal_atoms_without_a_plan_are_named() -> None:
+    class NoPlan(Drawers):
+        def oracle_model(self) -> PlanningModel:
+            return PlanningModel(self.vocabulary, ())
+
+    findings, _ = checked(NoPlan(), solve=solve)
+    (finding,) = [one for one in findings if one.location == "oracle_model"]
+    assert "no_abstract_plan (no operators make Open(drawer0)" in finding.problem
 
 
 def test_a_scripted_policy_is_checked_on_the_tasks() -> None:

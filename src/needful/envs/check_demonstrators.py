@@ -130,8 +130,10 @@ def _check_script(env: Environment, tasks: Mapping[str, Task], solve: Solve, fin
 
 
 def _outcome(result: PlanningResult) -> str:
-    reason = f" ({result.failure.detail.rstrip('.')})" if result.failure else ""
-    return f"{result.outcome.value}{reason}"
+    reason = result.failure.detail.rstrip(".") if result.failure else ""
+    if result.unreachable:
+        reason = f"no operators make {', '.join(map(str, result.unreachable))} true"
+    return f"{result.outcome.value} ({reason})" if reason else result.outcome.value
 
 
 def _check_parameter_bounds(

@@ -7,6 +7,7 @@ environment, the environment has hidden state.
 
 from __future__ import annotations
 
+import difflib
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -105,8 +106,26 @@ def _check_behaviour(
         check_solving(env, sampled, solve, seed, findings)
 
 
+def _check_method_names(env: Environment, findings: Findings) -> None:
+    """Add a finding for each method whose name is probably a misspelled name of an optional method."""
+    optional = ("oracle_model", "demonstrate", "draw", "trace", "confirms")
+    inherited = [one for one in type(env).__mro__ if one.__module__.startswith("needful.")]
+    known = {name for one in inherited for name in vars(one)}
+    for name in sorted(set(dir(type(env))) - known):
+        similar = difflib.get_close_matches(name, optional, n=1, cutoff=0.8)
+        if (
+            similar
+            and callable(getattr(type(env), name))
+            and getattr(type(env), similar[0]) is getattr(Environment, similar[0])
+        ):
+            findings.add(
+                "is never called", name, f"If this should be the method `{similar[0]}`, rename it."
+            )
+
+
 def _check_vocabulary(env: Environment, findings: Findings) -> None:
     check_name(env, findings)
+    _check_method_names(env, findings)
     location, remedy = ATTRIBUTES, SET_ATTRIBUTES
     with findings.catch("reading the attributes", location, remedy):
         if len(env.description.splitlines()) != 1:
