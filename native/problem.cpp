@@ -36,10 +36,6 @@ class Remedies {
 public:
     Remedies(const Problem& problem, Id object, DeadlinePoller& deadline)
         : problem_(problem), is_of_object_(words_for(problem.atom_count())) {
-        if (object == Problem::absent) {
-            deals_.assign(problem.operator_count(), 1);
-            return;
-        }
         for (std::size_t atom = 0; atom < problem.atom_predicates.size(); ++atom)
             if (contains(problem.atom_objects[atom], object)) insert(is_of_object_.data(), static_cast<Id>(atom));
         for (std::size_t pattern = 0; pattern < problem.pattern_atoms.size(); ++pattern) {
@@ -100,11 +96,34 @@ private:
     std::vector<char> deals_;
 };
 
+// See `establishes` in planning/engines/python_planner.py.
+std::vector<char> establishes(const Problem& problem, Id failed_op, DeadlinePoller& deadline) {
+    Bits doubtful(words_for(problem.atom_count()));
+    for (Id atom : problem.preconditions[to_index(failed_op)])
+        if (std::binary_search(problem.initial.begin(), problem.initial.end(), atom)) insert(doubtful.data(), atom);
+    std::vector<char> found;
+    bool others = false;
+    for (std::size_t op = 0; op < problem.operator_count(); ++op) {
+        deadline.poll(1 + problem.adds[op].size());
+        const Span adds = problem.adds[op];
+        found.push_back(std::any_of(adds.begin(), adds.end(), [&](Id atom) { return has(doubtful.data(), atom); }));
+        others = others || (found.back() && static_cast<Id>(op) != failed_op);
+    }
+    if (!others) found.assign(problem.operator_count(), 1);
+    return found;
+}
+
 void apply_failures(Problem& problem, const std::vector<Failure>& failures, DeadlinePoller& deadline) {
     if (failures.empty()) return;
+    // The operators that deal with an object, by object, and those that establish a precondition, by failed operator.
     std::map<Id, Remedies> remedies;
-    for (const auto& [op, object] : failures)
-        if (!remedies.count(object)) remedies.emplace(object, Remedies(problem, object, deadline));
+    std::map<Id, std::vector<char>> establishing;
+    for (const auto& [op, object] : failures) {
+        if (object == Problem::absent)
+            establishing.emplace(op, establishes(problem, op, deadline));
+        else if (!remedies.count(object))
+            remedies.emplace(object, Remedies(problem, object, deadline));
+    }
     CsrLists preconditions, adds;
     preconditions.reserve(problem.operator_count(), problem.preconditions.item_count() + failures.size());
     const Id first_failure_atom = static_cast<Id>(problem.atom_count());
@@ -117,7 +136,7 @@ void apply_failures(Problem& problem, const std::vector<Failure>& failures, Dead
         for (const auto& [failed_op, object] : failures) {
             if (static_cast<Id>(op) == failed_op)
                 preconditions.add_item(failure_atom);
-            else if (remedies.at(object)[op])
+            else if (object == Problem::absent ? establishing.at(failed_op)[op] != 0 : remedies.at(object)[op])
                 adds.add_item(failure_atom);
             ++failure_atom;
         }

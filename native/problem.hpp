@@ -9,8 +9,8 @@
 
 namespace needful {
 
-// A discovered failure: (ground operator, object). The object is `Problem::absent` if the operator fails in the
-// initial state.
+// A discovered failure: (ground operator, object). The object is `Problem::absent` if the preconditions of the operator
+// are doubtful; see planning/engines/python_planner.py.
 using Failure = std::pair<Id, Id>;
 
 struct Problem {

@@ -12,7 +12,7 @@ import pytest
 import toy_world
 from fake_clock import FakeClock
 from needful.core.atoms import AbstractState, Predicate
-from needful.core.controllers import Execution, GroundController
+from needful.core.controllers import Execution, GroundController, InitiationTest
 from needful.core.model import ConstantSampler, PlanningModel
 from needful.core.objects import Object
 from needful.core.plans import AbstractPlan, Outcome, PlanningResult
@@ -136,30 +136,52 @@ def test_if_no_plan_deals_with_the_revealed_objects_planning_starts_again() -> N
     assert plan(task, EXACT, execute, limited, clock=STILL).outcome is Outcome.ENVIRONMENT_FAILURE
 
 
-@pytest.mark.parametrize("adaptive", [True, False])
-def test_a_first_step_that_cannot_start_is_prepared_by_another_step(adaptive: bool) -> None:
-    """The robot is near a ball but cannot reach it. The two shortest plans begin with grasping it."""
+def in_reach(state: State, objects: Sequence[Object], parameters: Sequence[float]) -> bool:
+    robot, ball = objects
+    return abs(state.get(robot, "x") - state.get(ball, "x")) < toy_world.REACH
 
-    def in_reach(state: State, objects: Sequence[Object], parameters: Sequence[float]) -> bool:
-        robot, ball = objects
-        return abs(state.get(robot, "x") - state.get(ball, "x")) < toy_world.REACH
 
-    grasp = replace(toy_world.GRASP, initiable=in_reach)
-    model = replace(
-        EXACT,
-        operators=tuple(
-            replace(one, controller=grasp) if one.controller.name == "Grasp" else one
-            for one in EXACT.operators
-        ),
+@pytest.mark.parametrize("initiable", [in_reach, toy_world.GRASP.initiable])
+def test_an_initial_atom_that_does_not_suffice_is_made_true_again(initiable: InitiationTest) -> None:
+    """The robot is near both balls but reaches none, so the shortest plans begin with a wrong grasp.
+
+    The controller cannot start, or it starts and has no effect.
+    """
+    grasp = replace(toy_world.GRASP, initiable=initiable)
+    operators = tuple(
+        replace(one, controller=grasp) if one.controller == grasp else one for one in EXACT.operators
     )
     start = toy_world.task(balls=2, goal_balls=2)
-    near = start.initial_state.replace({toy_world.ROBOT("robot"): {"x": 0.7}})
+    ball = toy_world.BALL("ball1")
+    near = start.initial_state.replace({toy_world.ROBOT("robot"): {"x": 0.7}, ball: {"x": 1.4}})
     task = Task(near, start.goal)
-    result = solve(task, model, PlanningConfig(max_abstract_plans=2, adaptive=adaptive))
-    assert result.solved is adaptive
-    if adaptive:
-        check_solution(result, task)
-        assert result.abstract_plan[0].operator.name == "MoveTo"
+    result = solve(task, replace(EXACT, operators=operators))
+    check_solution(result, task)
+    assert result.abstract_plan[0].operator.name == "MoveTo"
+    assert result.statistics.abstract_plans == 3
+    paper = solve(task, replace(EXACT, operators=operators), PlanningConfig(adaptive=False))
+    assert not paper.solved
+
+
+def test_without_another_plan_initial_atoms_are_trusted_again() -> None:
+    """A grasp succeeds only after a lid was taken off, which no operator describes."""
+    lid_off = replace(
+        toy_world.GRASP,
+        initiable=lambda state, objects, _: (
+            not any(state.get(jar, "lid_on") for jar in state.of_type(toy_world.JAR))
+        ),
+    )
+    operators = tuple(
+        replace(one, controller=lid_off) if one.controller == lid_off else one
+        for one in EXACT.operators
+        if one.controller.name != "MoveTo"
+    )
+    start = toy_world.task(lids_on=True)
+    at_ball = start.initial_state.replace({toy_world.ROBOT("robot"): {"x": 0.0}})
+    task = Task(at_ball, start.goal)
+    result = solve(task, replace(EXACT, operators=operators, samplers={}))
+    check_solution(result, task)
+    assert [step.operator.name for step in result.abstract_plan] == ["TakeLidOff", "Grasp", "Drop"]
 
 
 def test_counters_of_all_searches_add_up() -> None:

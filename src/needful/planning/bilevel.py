@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from needful.abstraction import abstract
-from needful.core.atoms import AbstractState
+from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.controllers import Execute
 from needful.core.model import PlanningModel
 from needful.core.operators import GroundOperator
@@ -206,6 +206,8 @@ class _Attempt:
     Attributes:
         task, initial, model, execute, config, seed, budget, statistics: the task, settings and counters.
         problem: the ground problem with the discovered failures and costs.
+        trusting: the same problem, but without doubtful preconditions; None if none are doubtful yet. It is
+            used if there is no other plan left.
         stream: the running search; None if it must be started with the current problem.
         suspicions: the ground operators that missed their subgoals.
         tried: the plans that were refined, as indices of ground operators.
@@ -227,6 +229,7 @@ class _Attempt:
     budget: Budget
     statistics: SearchStatistics
     problem: Problem
+    trusting: Problem | None = None
     stream: PlanStream | None = None
     suspicions: Suspicions = field(default_factory=Suspicions)
     tried: list[tuple[int, ...]] = field(default_factory=list)
@@ -248,7 +251,7 @@ class _Attempt:
         result = self._run_rounds()
         while self._can_restart(result):
             self.restarts += 1
-            self.problem, self.stream, self.tried = unchanged, None, []
+            self.problem, self.trusting, self.stream, self.tried = unchanged, None, None, []
             self.suspicions, self.sampled_failures = Suspicions(), 0
             result = self._run_rounds()
         return replace(result, suspects=tuple(self.suspicions.suspects.values()))
@@ -302,7 +305,11 @@ class _Attempt:
             steps = next(self.stream, None)
             self.statistics.seconds_search += self.budget.clock() - started
             if steps is None:
-                return
+                if self.trusting is None or self._end_reason in (Outcome.TIMEOUT, Outcome.OUT_OF_NODES):
+                    return
+                self.problem = self.trusting.with_costs(self.suspicions.costs(), self.tried)
+                self.trusting, self.stream = None, None
+                continue
             self.tried.append(steps)
             yield self._start_refinement(steps)
 
@@ -350,9 +357,9 @@ class _Attempt:
 
         If the simulator reported that some objects made a step fail, new plans must deal with these objects
         before they use this step. If the step never reached its subgoal although its controller ran, or if
-        dealing with the objects did not help, the cost of its ground operator rises. If the first step
-        cannot start, no new plan begins with it. If planning is not adaptive, only reported objects change
-        the problem.
+        dealing with the objects did not help, the cost of its ground operator rises. If no parameters can
+        make a step succeed, its preconditions that hold in the initial state are doubtful. If planning is
+        not adaptive, only reported objects change the problem.
         """
         step, suspect = attempt.steps[failure.step], refinement.suspect
         changed = self.problem.with_failure(step, refinement.offending)
@@ -364,14 +371,31 @@ class _Attempt:
         self.suspicions = self.suspicions.with_success(attempt.plan[: failure.step])
         if suspect is not None:
             self.suspicions = self.suspicions.with_suspect(step, suspect)
-        if self.config.adaptive and failure.step == 0 and failure.outcome is Outcome.NOT_INITIABLE:
-            changed = changed.with_failed_start(step)
+        if self.config.adaptive and self._initial_atoms_failed(attempt, failure):
+            self.trusting = self.trusting or self.problem
+            changed = changed.with_doubtful_preconditions(step)
+        if self.trusting is not None:
+            self.trusting = self.trusting.with_failure(step, refinement.offending)
         if not self.config.adaptive:
             if changed is not self.problem:
                 self.problem, self.stream = changed, None
         elif changed is not self.problem or suspect is not None:
             self.problem = changed.with_costs(self.suspicions.costs(), self.tried)
             self.stream = None
+
+    def _initial_atoms_failed(self, attempt: _PlanAttempt, failure: Failure) -> bool:
+        """Return whether a step failed that relied on initial atoms, and not because of its parameters.
+
+        Either its controller could not start, or it has no continuous parameters and an add effect did not
+        come true. At least one of its preconditions held initially and was not added by an earlier step.
+        """
+        step = attempt.plan[failure.step]
+        if failure.outcome is not Outcome.NOT_INITIABLE and (
+            step.operator.controller.dimension or step.add_effects.isdisjoint(failure.missing)
+        ):
+            return False
+        added = frozenset[GroundAtom]().union(*(one.add_effects for one in attempt.plan[: failure.step]))
+        return not (step.preconditions & self.initial).issubset(added)
 
     @property
     def _end_reason(self) -> Outcome | None:

@@ -46,7 +46,7 @@ class Problem(Protocol):
         """The failures discovered so far in simulation.
 
         Each is a pair: the index of the ground operator that failed, and the index of the object that made
-        it fail. The second index is -1 if the ground operator fails in the initial state.
+        it fail. The second index is -1 for `with_doubtful_preconditions`.
         """
         ...
 
@@ -67,8 +67,13 @@ class Problem(Protocol):
         """
         ...
 
-    def with_failed_start(self, step: int) -> Problem:
-        """Return a problem in which no plan begins with `step`, the index of a ground operator."""
+    def with_doubtful_preconditions(self, step: int) -> Problem:
+        """Return a problem in which the initial atoms alone do not suffice for `step`.
+
+        `step` is the index of a ground operator. Before a plan uses it, another step must make one of those
+        preconditions true that hold in the initial state. If no other operator adds one of them, any other
+        step suffices. If the preconditions are doubtful already, the problem itself is returned.
+        """
         ...
 
     def with_costs(self, costs: OperatorCosts, tried: Sequence[tuple[int, ...]] = ()) -> Problem:

@@ -153,8 +153,8 @@ class NativeProblem:
         new = [failure for failure in found if failure not in self.failures]
         return replace(self, failures=(*self.failures, *new)) if new else self
 
-    def with_failed_start(self, step: int) -> NativeProblem:
-        """Return a problem in which no plan begins with `step`, the index of a ground operator."""
+    def with_doubtful_preconditions(self, step: int) -> NativeProblem:
+        """Return a problem in which the initial atoms alone do not suffice for `step`; see `Problem`."""
         check_steps([step], self.operator_count)
         failure = (step, NO_OBJECT)
         return self if failure in self.failures else replace(self, failures=(*self.failures, failure))

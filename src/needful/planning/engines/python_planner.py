@@ -3,8 +3,9 @@
 It also models discovered failures. If a simulator reports that an object made a step fail, for example a
 closed lid, the step's ground operator gets a new precondition NotCausesFailure(lid). The ground operators
 that deal with the lid add this atom, so the next plan deals with the lid first; see `deals_with`. If a
-step fails in the initial state without such a report, all other ground operators add the new precondition,
-so no plan begins with this step.
+step fails without such a report, its preconditions that hold in the initial state are doubtful: the
+predicates may be imprecise. The new precondition is then added by the ground operators that make one of
+these preconditions true.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from needful.planning.grounding import EncodedOperator, GroundProblem, ground, o
 from needful.planning.interfaces import PlanStream, Search
 from needful.planning.portfolio import anytime_portfolio
 
-# In a failure (step, object), this number stands for the object if the step fails in the initial state.
+# In a failure (step, object), this object number means that the preconditions of the step are doubtful.
 NO_OBJECT = -1
 
 
@@ -76,9 +77,9 @@ class PythonProblem:
         changed = with_failure(self.compact, step, offending)
         return self if changed is self.compact else replace(self, compact=changed)
 
-    def with_failed_start(self, step: int) -> PythonProblem:
-        """Return a problem in which no plan begins with `step`, the index of a ground operator."""
-        changed = with_failed_start(self.compact, step)
+    def with_doubtful_preconditions(self, step: int) -> PythonProblem:
+        """Return a problem in which the initial atoms alone do not suffice for `step`; see `Problem`."""
+        changed = with_doubtful_preconditions(self.compact, step)
         return self if changed is self.compact else replace(self, compact=changed)
 
     def with_costs(self, costs: OperatorCosts, tried: Sequence[tuple[int, ...]] = ()) -> PythonProblem:
@@ -104,8 +105,8 @@ def with_failure(problem: GroundProblem, step: int, offending: Iterable[Object])
     return problem
 
 
-def with_failed_start(problem: GroundProblem, step: int) -> GroundProblem:
-    """Return a problem in which no plan begins with `step`, the index of a ground operator."""
+def with_doubtful_preconditions(problem: GroundProblem, step: int) -> GroundProblem:
+    """Return a problem in which the initial atoms alone do not suffice for `step`; see `Problem`."""
     check_steps([step], len(problem.ground_operators))
     failure = (step, NO_OBJECT)
     return problem if failure in problem.failures else _with_one_failure(problem, failure)
@@ -141,7 +142,7 @@ def check_steps(steps: Iterable[int], ground_operators: int) -> None:
 def _with_one_failure(problem: GroundProblem, failure: tuple[int, int]) -> GroundProblem:
     step, obj = failure
     fresh = 1 << problem.atom_count
-    remedies = deals_with(problem, obj)
+    remedies = establishes(problem, step) if obj == NO_OBJECT else deals_with(problem, obj)
 
     def changed(index: int, operator: EncodedOperator) -> EncodedOperator:
         if index == step:
@@ -157,18 +158,25 @@ def _with_one_failure(problem: GroundProblem, failure: tuple[int, int]) -> Groun
     )
 
 
+def establishes(problem: GroundProblem, step: int) -> list[bool]:
+    """Return for each ground operator whether it adds a precondition of `step` that holds initially.
+
+    If there is no such operator except `step`, all operators are returned as True.
+    """
+    doubtful = problem.ground_operators[step].preconditions & problem.initial
+    found = [bool(one.adds & doubtful) for one in problem.ground_operators]
+    others = any(one for index, one in enumerate(found) if index != step)
+    return found if others else [True] * len(found)
+
+
 def deals_with(problem: GroundProblem, obj: int) -> list[bool]:
     """Return for each ground operator whether it deals with an object; `obj` is the object's index.
-
-    Every operator deals with `NO_OBJECT`.
 
     An operator deals with an object if it changes an atom of the object: it adds or deletes an atom that
     contains the object, also by a quantified delete. An operator that changes no atom at all deals with all
     its objects, because it may change something that no predicate describes. If no operator deals with
     the object by these rules, every operator that has it among its objects counts as dealing with it.
     """
-    if obj == NO_OBJECT:
-        return [True] * len(problem.ground_operators)
     offending, count = problem.objects[obj], len(problem.atoms)
     of_object = sum(1 << atom for atom, one in enumerate(problem.atoms) if offending in one.objects)
     found = []
