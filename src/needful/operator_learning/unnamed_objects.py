@@ -20,7 +20,7 @@ evidence, because many conditions hold everywhere. So one of the following must 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -93,7 +93,7 @@ class ConditionSearch:
 
     def next_climb(self, climb: Climb) -> Climb | None:
         """Return the climb with the first condition that is accepted; None if there is none."""
-        for proposal in _in_order(climb.hypothesis, self.problem, self.cache, self.patterns, self.accepted):
+        for proposal in self._in_order(climb.hypothesis):
             key = (proposal.fitted.operator.text, proposal.atoms)
             if key in self.tried and not proposal.lost:
                 continue
@@ -106,45 +106,50 @@ class ConditionSearch:
                 return reached
         return None
 
+    def _in_order(self, hypothesis: Hypothesis) -> Iterator[Proposal]:
+        """Yield proposals in the order in which they are tried.
 
-def _in_order(
-    hypothesis: Hypothesis,
-    problem: LearningProblem,
-    cache: ProposalCache,
-    patterns: Set[Pattern],
-    accepted: Counter[tuple[str, Pattern]],
-) -> Iterator[Proposal]:
-    """Yield proposals in the order in which they are tried.
+        Divisions into cases are tried after the conditions that all transitions share, but before
+        conditions that no atom connects to the operator's parameters.
+        """
+        shared = self._shared(hypothesis)
+        yield from filter(is_linked, shared)
+        yield from self._divisions(hypothesis)
+        yield from (one for one in shared if not is_linked(one))
 
-    Divisions into cases are tried after the conditions that all transitions share, but before conditions
-    that no atom connects to the operator's parameters.
-    """
-    purposeless = _purposeless_predicates(hypothesis)
-    shared = _proposals(hypothesis, problem, cache, purposeless, accepted)
-    yield from filter(is_linked, shared)
-    yield from _divisions(hypothesis, problem, patterns)
-    yield from (one for one in shared if not is_linked(one))
+    def _shared(self, hypothesis: Hypothesis) -> list[Proposal]:
+        """Return the conditions that all transitions of an operator share, and that may be accepted."""
+        found: list[Proposal] = []
+        for fitted in hypothesis.fitted:
+            key = (fitted.operator.text, fitted.data)
+            if key not in self.cache:
+                self.cache[key] = list(proposals_for(fitted, self.problem))
+            for one in self.cache[key]:
+                lost = 0 < self.accepted[one.key] < MAX_ACCEPTED
+                found.append(one._replace(fitted=fitted, lost=lost))
+        purposeless = _purposeless_predicates(hypothesis)
+        promising = (one for one in found if one.is_promising(purposeless))
+        return sorted(promising, key=lambda one: one.rank)
 
+    def _divisions(self, hypothesis: Hypothesis) -> list[Proposal]:
+        """Return proposals to divide operators into cases.
 
-def _divisions(hypothesis: Hypothesis, problem: LearningProblem, patterns: Set[Pattern]) -> list[Proposal]:
-    """Return proposals to divide operators into cases.
-
-    A division needs enough evidence by itself if it links parameters. Less evidence suffices if it may give
-    a purpose to steps without one, or if another operator was divided by the same predicates.
-    """
-    found: list[Proposal] = []
-    purposeless = purposeless_steps(hypothesis)
-    known = frozenset[frozenset[str]]().union(*patterns)
-    for fitted in hypothesis.fitted:
-        opportunities = opportunities_of(fitted, problem)
-        division = best_division(fitted, opportunities, supplied_keys(fitted, purposeless), known)
-        if division is not None and division.bits >= MIN_BITS:
-            proposal = Proposal(fitted, division.conditions, division.bits)
-            found.append(proposal._replace(repeated=proposal.pattern in patterns))
-        division = linking_division(fitted, opportunities)
-        if division is not None and division.bits >= ENOUGH_BITS:
-            found.append(Proposal(fitted, division.conditions, division.bits, links=True))
-    return sorted(found, key=lambda one: one.rank)
+        A division needs enough evidence by itself if it links parameters. Less evidence suffices if it may
+        give a purpose to steps without one, or if another operator was divided by the same predicates.
+        """
+        found: list[Proposal] = []
+        purposeless = purposeless_steps(hypothesis)
+        known = frozenset[frozenset[str]]().union(*self.patterns)
+        for fitted in hypothesis.fitted:
+            opportunities = opportunities_of(fitted, self.problem)
+            division = best_division(fitted, opportunities, supplied_keys(fitted, purposeless), known)
+            if division is not None and division.bits >= MIN_BITS:
+                proposal = Proposal(fitted, division.conditions, division.bits)
+                found.append(proposal._replace(repeated=proposal.pattern in self.patterns))
+            division = linking_division(fitted, opportunities)
+            if division is not None and division.bits >= ENOUGH_BITS:
+                found.append(Proposal(fitted, division.conditions, division.bits, links=True))
+        return sorted(found, key=lambda one: one.rank)
 
 
 def named_objects_only(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb:
@@ -218,25 +223,6 @@ def require(fitted: FittedOperator, condition: Condition) -> Candidate:
         identity = transition.transition_id
         hints[identity] = {**hints.get(identity, {}), **dict(zip(fresh, objects, strict=True))}
     return canonical_candidate(operator, hints, candidate.pinned)
-
-
-def _proposals(
-    hypothesis: Hypothesis,
-    problem: LearningProblem,
-    cache: ProposalCache,
-    purposeless: Set[str],
-    accepted: Counter[tuple[str, Pattern]],
-) -> list[Proposal]:
-    found: list[Proposal] = []
-    for fitted in hypothesis.fitted:
-        key = (fitted.operator.text, fitted.data)
-        if key not in cache:
-            cache[key] = list(proposals_for(fitted, problem))
-        for one in cache[key]:
-            lost = 0 < accepted[one.key] < MAX_ACCEPTED
-            found.append(one._replace(fitted=fitted, lost=lost))
-    promising = (one for one in found if one.is_promising(purposeless))
-    return sorted(promising, key=lambda one: one.rank)
 
 
 def _purposeless_predicates(hypothesis: Hypothesis) -> set[str]:
