@@ -19,7 +19,7 @@ from needful.envs.findings import Findings, error_location
 from needful.errors import DemonstrationError, InvalidInputError, NeedfulError, UnknownNameError
 from needful.storage.demonstrations import read_demonstrations
 
-IMPORT_REMEDY = "Make the module importable."
+IMPORT_REMEDY = "Correct the module so that Python can import it."
 MODULE_SEARCH_HINT = (
     "Modules are searched in the current folder and on Python's path. Or give path/file.py:Class."
 )
