@@ -12,7 +12,7 @@ import pytest
 import toy_world
 from fake_clock import FakeClock
 from needful.core.atoms import AbstractState, Predicate
-from needful.core.controllers import Execution, GroundController, InitiationTest
+from needful.core.controllers import Controller, Execution, GroundController
 from needful.core.model import ConstantSampler, PlanningModel
 from needful.core.objects import Object
 from needful.core.plans import AbstractPlan, Outcome, PlanningResult
@@ -141,26 +141,32 @@ def in_reach(state: State, objects: Sequence[Object], parameters: Sequence[float
     return abs(state.get(robot, "x") - state.get(ball, "x")) < toy_world.REACH
 
 
-@pytest.mark.parametrize("initiable", [in_reach, toy_world.GRASP.initiable])
-def test_an_initial_atom_that_does_not_suffice_is_made_true_again(initiable: InitiationTest) -> None:
-    """The robot is near both balls but reaches none, so the shortest plans begin with a wrong grasp.
-
-    The controller cannot start, or it starts and has no effect.
-    """
-    grasp = replace(toy_world.GRASP, initiable=initiable)
+@pytest.mark.parametrize(
+    "grasp",
+    [
+        replace(toy_world.GRASP, initiable=in_reach),
+        toy_world.GRASP,
+        replace(toy_world.GRASP, low=(0.0,), high=(1.0,)),
+    ],
+    ids=["cannot start", "has no effect", "has no effect with any parameters"],
+)
+def test_an_initial_atom_that_does_not_suffice_is_made_true_again(grasp: Controller) -> None:
+    """The robot is near both balls but reaches none, so the shortest plans begin with a wrong grasp."""
     operators = tuple(
-        replace(one, controller=grasp) if one.controller == grasp else one for one in EXACT.operators
+        replace(one, controller=grasp) if one.controller.name == grasp.name else one
+        for one in EXACT.operators
     )
+    samplers = {**EXACT.samplers, **({"Grasp": UniformSampler(0.0, 1.0)} if grasp.dimension else {})}
+    model = replace(EXACT, operators=operators, samplers=samplers)
     start = toy_world.task(balls=2, goal_balls=2)
     ball = toy_world.BALL("ball1")
     near = start.initial_state.replace({toy_world.ROBOT("robot"): {"x": 0.7}, ball: {"x": 1.4}})
     task = Task(near, start.goal)
-    result = solve(task, replace(EXACT, operators=operators))
+    result = solve(task, model)
     check_solution(result, task)
     assert result.abstract_plan[0].operator.name == "MoveTo"
     assert result.statistics.abstract_plans == 3
-    paper = solve(task, replace(EXACT, operators=operators), PlanningConfig(adaptive=False))
-    assert not paper.solved
+    assert not solve(task, model, PlanningConfig(adaptive=False)).solved
 
 
 def test_without_another_plan_initial_atoms_are_trusted_again() -> None:

@@ -82,9 +82,7 @@ class Findings:
             self.add(
                 (raised + error_location(error)).rstrip("."),
                 location,
-                "Correct what this message names."
-                if isinstance(error, InvalidInputError)
-                else remedy,
+                "Correct what this message names." if isinstance(error, InvalidInputError) else remedy,
             )
 
     @property

@@ -357,9 +357,9 @@ class _Attempt:
 
         If the simulator reported that some objects made a step fail, new plans must deal with these objects
         before they use this step. If the step never reached its subgoal although its controller ran, or if
-        dealing with the objects did not help, the cost of its ground operator rises. If no parameters can
-        make a step succeed, its preconditions that hold in the initial state are doubtful. If planning is
-        not adaptive, only reported objects change the problem.
+        dealing with the objects did not help, the cost of its ground operator rises. If all tries of a
+        step fail in the same way, its preconditions that hold in the initial state are doubtful. If
+        planning is not adaptive, only reported objects change the problem.
         """
         step, suspect = attempt.steps[failure.step], refinement.suspect
         changed = self.problem.with_failure(step, refinement.offending)
@@ -371,7 +371,7 @@ class _Attempt:
         self.suspicions = self.suspicions.with_success(attempt.plan[: failure.step])
         if suspect is not None:
             self.suspicions = self.suspicions.with_suspect(step, suspect)
-        if self.config.adaptive and self._initial_atoms_failed(attempt, failure):
+        if self.config.adaptive and self._initial_atoms_failed(attempt, failure, suspect):
             self.trusting = self.trusting or self.problem
             changed = changed.with_doubtful_preconditions(step)
         if self.trusting is not None:
@@ -383,16 +383,17 @@ class _Attempt:
             self.problem = changed.with_costs(self.suspicions.costs(), self.tried)
             self.stream = None
 
-    def _initial_atoms_failed(self, attempt: _PlanAttempt, failure: Failure) -> bool:
-        """Return whether a step failed that relied on initial atoms, and not because of its parameters.
+    def _initial_atoms_failed(
+        self, attempt: _PlanAttempt, failure: Failure, suspect: Suspect | None
+    ) -> bool:
+        """Return whether all tries of a step failed in the same way, and the step relied on initial atoms.
 
-        Either its controller could not start, or it has no continuous parameters and an add effect did not
-        come true. At least one of its preconditions held initially and was not added by an earlier step.
+        Either its controller never started, or all tries missed the same add effect. At least one of its
+        preconditions held initially and was not added by an earlier step.
         """
         step = attempt.plan[failure.step]
-        if failure.outcome is not Outcome.NOT_INITIABLE and (
-            step.operator.controller.dimension or step.add_effects.isdisjoint(failure.missing)
-        ):
+        missed = suspect.missing if suspect is not None and suspect.operator == step else ()
+        if failure.outcome is not Outcome.NOT_INITIABLE and step.add_effects.isdisjoint(missed):
             return False
         added = frozenset[GroundAtom]().union(*(one.add_effects for one in attempt.plan[: failure.step]))
         return not (step.preconditions & self.initial).issubset(added)
