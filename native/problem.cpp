@@ -98,15 +98,17 @@ private:
 
 // See `establishes` in planning/engines/python_planner.py.
 std::vector<char> establishes(const Problem& problem, Id failed_op, DeadlinePoller& deadline) {
-    Bits doubtful(words_for(problem.atom_count()));
+    Bits distrusted(words_for(problem.atom_count()));
     for (Id atom : problem.preconditions[to_index(failed_op)])
-        if (std::binary_search(problem.initial.begin(), problem.initial.end(), atom)) insert(doubtful.data(), atom);
+        if (std::binary_search(problem.initial.begin(), problem.initial.end(), atom)) insert(distrusted.data(), atom);
     std::vector<char> found;
     bool others = false;
     for (std::size_t op = 0; op < problem.operator_count(); ++op) {
         deadline.poll(1 + problem.adds[op].size());
-        const Span adds = problem.adds[op];
-        found.push_back(std::any_of(adds.begin(), adds.end(), [&](Id atom) { return has(doubtful.data(), atom); }));
+        const Span adds = problem.adds[op], needs = problem.preconditions[op];
+        found.push_back(std::any_of(adds.begin(), adds.end(), [&](Id atom) {
+            return has(distrusted.data(), atom) && !std::binary_search(needs.begin(), needs.end(), atom);
+        }));
         others = others || (found.back() && static_cast<Id>(op) != failed_op);
     }
     if (!others) found.assign(problem.operator_count(), 1);

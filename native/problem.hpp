@@ -9,8 +9,8 @@
 
 namespace needful {
 
-// A discovered failure: (ground operator, object). The object is `Problem::absent` if the preconditions of the operator
-// are doubtful; see planning/engines/python_planner.py.
+// A discovered failure: (ground operator, object). The object is `Problem::absent` if the operator may not rely on
+// initial atoms; see planning/engines/python_planner.py.
 using Failure = std::pair<Id, Id>;
 
 struct Problem {
@@ -72,8 +72,8 @@ struct Discoveries {
     std::vector<std::pair<Id, Id>> surcharges;
 };
 
-// Returns a copy in which operators have other costs, and in which each failed operator requires that an operator which
-// deals with the object was applied before. The given problem must not contain discoveries. Throws `DeadlineExpired`.
+// Returns a copy in which operators have other costs, and in which each failed operator requires that an operator was
+// applied before which deals with the object, or which establishes a precondition. The given problem must not contain discoveries. Throws `DeadlineExpired`.
 ProblemPointer with_discoveries(ProblemPointer problem, const Discoveries& discoveries, DeadlinePoller& deadline);
 
 }  // namespace needful

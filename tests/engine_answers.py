@@ -62,8 +62,8 @@ class Both:
         assert answers(self.native, seed, max_nodes, count) == expected
         return expected
 
-    def with_doubtful_preconditions(self, step: int) -> Both:
-        python, native = (one.with_doubtful_preconditions(step) for one in (self.python, self.native))
+    def with_distrusted_start(self, step: int) -> Both:
+        python, native = (one.with_distrusted_start(step) for one in (self.python, self.native))
         assert native.failures == python.failures
         return Both(python, native)
 

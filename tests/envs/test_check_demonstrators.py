@@ -65,12 +65,14 @@ def test_an_environment_without_oracle_and_drawing_keeps_the_contract() -> None:
 
 
 def test_a_misspelled_optional_method_is_found() -> None:
-    findings, _ = checked(drawers(demonstrates=lambda self, task, rng: ()), solve=solve)
-    assert [str(one) for one in findings] == [
-        "demonstrates: is never called. If this should be the method `demonstrate`, rename it."
-    ]
+    _, notes = checked(drawers(demonstrates=lambda self, task, rng: ()), solve=solve)
+    assert notes[0] == (
+        "The method `demonstrates` looks like a misspelled `demonstrate`. "
+        "Rename it if the package should call it."
+    )
     both = drawers(demonstrates=lambda self, task, rng: (), demonstrate=Drawers.demonstrate)
-    assert checked(both, solve=solve)[0] == ()
+    assert checked(both, solve=solve) == ((), [])
+    assert len(checked(drawers(_demonstrate=print, redraw=print), solve=solve)[1]) == 1
 
 
 def test_goal_atoms_without_a_plan_are_named() -> None:
@@ -80,7 +82,7 @@ def test_goal_atoms_without_a_plan_are_named() -> None:
 
     findings, _ = checked(NoPlan(), solve=solve)
     (finding,) = [one for one in findings if one.location == "oracle_model"]
-    assert "no_abstract_plan (no operators make Open(drawer0)" in finding.problem
+    assert "no_abstract_plan (no sequence of operators makes Open(drawer0)" in finding.problem
 
 
 def test_a_scripted_policy_is_checked_on_the_tasks() -> None:

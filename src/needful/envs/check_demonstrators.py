@@ -132,7 +132,7 @@ def _check_script(env: Environment, tasks: Mapping[str, Task], solve: Solve, fin
 def _outcome(result: PlanningResult) -> str:
     reason = result.failure.detail.rstrip(".") if result.failure else ""
     if result.unreachable:
-        reason = f"no operators make {', '.join(map(str, result.unreachable))} true"
+        reason = f"no sequence of operators makes {', '.join(map(str, result.unreachable))} true"
     return f"{result.outcome.value} ({reason})" if reason else result.outcome.value
 
 

@@ -34,6 +34,9 @@ from needful.envs.findings import CheckFailure, Finding, Findings, check_type
 from needful.errors import EnvironmentFailure
 from needful.seeding import rng_for
 
+# The methods of an environment that its author may leave out.
+OPTIONAL_METHODS = ("oracle_model", "demonstrate", "draw", "trace", "confirms")
+
 
 @dataclass(frozen=True, slots=True)
 class _SimulatedStep:
@@ -89,6 +92,7 @@ def check_environment(
 def _check_behaviour(
     env: Environment, seed: int, tasks: int, rounds: int, solve: Solve | None, findings: Findings
 ) -> None:
+    _check_method_names(env, findings)
     sampled = _sample_tasks(env, tasks, seed, findings)
     _check_goals(env, sampled, findings)
     starts = [task.initial_state for task in sampled.values()]
@@ -107,25 +111,21 @@ def _check_behaviour(
 
 
 def _check_method_names(env: Environment, findings: Findings) -> None:
-    """Add a finding for each method whose name is probably a misspelled name of an optional method."""
-    optional = ("oracle_model", "demonstrate", "draw", "trace", "confirms")
+    """Add a note for each method whose name is probably a misspelled name of an optional method."""
     inherited = [one for one in type(env).__mro__ if one.__module__.startswith("needful.")]
     known = {name for one in inherited for name in vars(one)}
+    missing = [name for name in OPTIONAL_METHODS if getattr(type(env), name) is getattr(Environment, name)]
     for name in sorted(set(dir(type(env))) - known):
-        similar = difflib.get_close_matches(name, optional, n=1, cutoff=0.8)
-        if (
-            similar
-            and callable(getattr(type(env), name))
-            and getattr(type(env), similar[0]) is getattr(Environment, similar[0])
-        ):
-            findings.add(
-                "is never called", name, f"If this should be the method `{similar[0]}`, rename it."
+        similar = difflib.get_close_matches(name, missing, n=1, cutoff=0.85)
+        if similar and not name.startswith("_") and callable(getattr(type(env), name)):
+            findings.note(
+                f"The method `{name}` looks like a misspelled `{similar[0]}`. "
+                "Rename it if the package should call it."
             )
 
 
 def _check_vocabulary(env: Environment, findings: Findings) -> None:
     check_name(env, findings)
-    _check_method_names(env, findings)
     location, remedy = ATTRIBUTES, SET_ATTRIBUTES
     with findings.catch("reading the attributes", location, remedy):
         if len(env.description.splitlines()) != 1:

@@ -103,6 +103,8 @@ def partition(
         for match, now, then in zip(matches, needed, previous.needed, strict=True)
         if match is not None and (now == 0) != (then == 0)
     }
+    hints = {one.candidate.text: one.candidate.hints for one in previous.fitted}
+    changed |= {one.text for one in merged if one.text in hints and one.hints != hints[one.text]}
     unchanged = {one.candidate.text: one for one in previous.fitted if one.candidate.text not in changed}
     fitted = []
     for candidate in merged:
@@ -230,10 +232,10 @@ def _data(
 def _equal_matches(
     candidate: Candidate, transition: EncodedTransition, match: Match, needed: int, matcher: Matcher
 ) -> list[tuple[int, ...]]:
-    """Return the objects of a match, then those of other matches that explain the transition as well.
+    """Return the objects of a match, then those of other matches that explain the transition equally well.
 
-    These have the same effects on the transition: they add the same atoms that did not hold before. There
-    are no other matches if the candidate has a hint for the transition.
+    These add the same atoms that did not hold before. They are returned only if the candidate has keep
+    effects, and no hint for the transition.
     """
     found = [match.objects]
     if candidate.operator.keep_effects and transition.transition_id not in candidate.hints:
@@ -253,14 +255,15 @@ def _aligned(
 ) -> Sequence[Datum]:
     """Choose the objects that are bound for each transition, so that all transitions share many atoms.
 
-    `equal` contains, for each transition, the objects of all matches that explain it equally well. The
-    objects of interchangeable parameters may also be swapped. For example, both people who walk together
-    change their place, so the operator is the same if they are swapped. But the order matters for
-    preconditions such as Partners(couple, first, second).
+    `equal` contains, for each transition, the objects of all matches that explain it equally well. For
+    example, a robot carries a cup past a second cup, and both stay near: the carried cup is also held, as
+    in the other transitions. The objects of interchangeable parameters may also be swapped. For example,
+    both people who walk together change their place, so the operator is the same if they are swapped. But
+    the order matters for preconditions such as Partners(couple, first, second).
 
     The objects are chosen one transition after the other. Transitions with few choices come first, then
-    those with few atoms, because they have few accidental ones. If the first choices share as many atoms,
-    they are kept.
+    those with few atoms: few of their atoms are accidental. If the chosen objects do not share more atoms
+    than the first ones of each transition, the first ones are returned.
     """
     first = [(transition, given[0]) for transition, given in zip(transitions, equal, strict=True)]
     groups = candidate.interchangeable_indices.values()

@@ -36,6 +36,8 @@ from needful.seeding import rng_for, seed_for
 # In the first round of refinement, an abstract plan gets this many times `samples_per_step` tries for each
 # of its steps. Each further round allows twice as many. After MAX_ROUNDS rounds, the task counts as failed.
 FIRST_ROUND, MAX_ROUNDS = 2, 4
+# The maximum number of nodes of a search that does not rely on distrusted initial atoms.
+DISTRUSTING_NODES = 10_000
 
 # A function that takes an abstract plan, the initial abstract state and the goal. It returns the plan's
 # subgoals: the atoms that must hold before the plan, and for each step the atoms that must hold after it.
@@ -71,7 +73,8 @@ class PlanningConfig:
         max_abstract_plans: the maximum number of abstract plans to refine; with 1, a failed refinement ends
             planning. If the maximum is above 1 and planning is adaptive, a plan does not count if the
             simulator names new objects that made it fail (see `EnvironmentFailure`). New plans deal with
-            these objects first.
+            these objects first. Plans that `adaptive` planning adds because initial atoms may be wrong do
+            not count, either.
         samples_per_step: how many times to try a step with continuous parameters.
         horizon: the maximum number of low-level actions in a plan. With None, solvers and demonstrators use
             the `horizon` of their environment, and `plan` has no limit.
@@ -84,8 +87,9 @@ class PlanningConfig:
         planner: finds the abstract plans; see `make_planner`.
         adaptive: whether planning adapts to failed refinements. If so, plans are refined in rounds, ground
             operators that miss their subgoals cost more in later searches, and parameters that failed are
-            changed (see `RefinementLimits.perturb`). If not, each plan is refined to the end before the
-            next one, as in the paper.
+            changed (see `RefinementLimits.perturb`). If a step fails although its preconditions hold
+            initially, every other plan makes one of them true again. If planning is not adaptive, each plan
+            is refined to the end before the next one, as in the paper.
         clock: the clock of the timeout. `time.thread_time` measures CPU time, which does not depend on
             other programs on the machine; it requires a planner that runs in this process.
     """
@@ -206,10 +210,13 @@ class _Attempt:
     Attributes:
         task, initial, model, execute, config, seed, budget, statistics: the task, settings and counters.
         problem: the ground problem with the discovered failures and costs.
-        trusting: the same problem, but without doubtful preconditions; None if none are doubtful yet. It is
-            used if there is no other plan left.
         stream: the running search; None if it must be started with the current problem.
         suspicions: the ground operators that missed their subgoals.
+        distrusted: the ground operators that failed although their preconditions held initially, as the
+            keys of a dict. None if there is no plan without these initial atoms.
+        distrusting: whether the running search does not rely on these initial atoms.
+        distrusting_plans: how many plans of such searches were refined; they do not count for
+            `max_abstract_plans`.
         tried: the plans that were refined, as indices of ground operators.
         revealing_plans: how many refined plans do not count for `max_abstract_plans`, because the simulator
             reported objects that made them fail and that new plans must deal with.
@@ -229,9 +236,11 @@ class _Attempt:
     budget: Budget
     statistics: SearchStatistics
     problem: Problem
-    trusting: Problem | None = None
     stream: PlanStream | None = None
     suspicions: Suspicions = field(default_factory=Suspicions)
+    distrusted: dict[int, None] | None = field(default_factory=dict)
+    distrusting: bool = False
+    distrusting_plans: int = 0
     tried: list[tuple[int, ...]] = field(default_factory=list)
     revealing_plans: int = 0
     deepest: PlanningResult | None = None
@@ -251,7 +260,7 @@ class _Attempt:
         result = self._run_rounds()
         while self._can_restart(result):
             self.restarts += 1
-            self.problem, self.trusting, self.stream, self.tried = unchanged, None, None, []
+            self.problem, self.stream, self.tried, self.distrusted = unchanged, None, [], {}
             self.suspicions, self.sampled_failures = Suspicions(), 0
             result = self._run_rounds()
         return replace(result, suspects=tuple(self.suspicions.suspects.values()))
@@ -265,8 +274,8 @@ class _Attempt:
     @property
     def _plans_left(self) -> int:
         """How many abstract plans may still be refined; each restart counts as one plan."""
-        counted = self.statistics.abstract_plans - self.revealing_plans + self.restarts
-        return self.config.max_abstract_plans - counted
+        uncounted = self.revealing_plans + self.distrusting_plans
+        return self.config.max_abstract_plans - self.statistics.abstract_plans + uncounted - self.restarts
 
     def _run_rounds(self) -> PlanningResult:
         """Refine in rounds, so that a plan that is hard to refine does not take the time of the others.
@@ -300,18 +309,33 @@ class _Attempt:
         while self._plans_left > 0:
             started = self.budget.clock()
             if self.stream is None:
-                seed = seed_for(self.seed, "search", len(self.problem.failures))
-                self.stream = self.problem.plans(seed, self.budget, self.statistics)
+                self.stream = self._start_search()
             steps = next(self.stream, None)
             self.statistics.seconds_search += self.budget.clock() - started
-            if steps is None:
-                if self.trusting is None or self._end_reason in (Outcome.TIMEOUT, Outcome.OUT_OF_NODES):
-                    return
-                self.problem = self.trusting.with_costs(self.suspicions.costs(), self.tried)
-                self.trusting, self.stream = None, None
-                continue
-            self.tried.append(steps)
-            yield self._start_refinement(steps)
+            if steps is not None:
+                self.tried.append(steps)
+                self.distrusting_plans += self.distrusting
+                yield self._start_refinement(steps)
+            elif self.distrusting and self._end_reason is not Outcome.TIMEOUT:
+                # The search continues with all initial atoms, for the rest of the task.
+                self.distrusted, self.stream = None, None
+            else:
+                return
+
+    def _start_search(self) -> PlanStream:
+        """Start a search; every other search does not rely on distrusted initial atoms, if there are any.
+
+        Such a search has a limit on its nodes, because there may be no plan without these atoms.
+        """
+        problem, budget = self.problem, self.budget
+        self.distrusting = bool(self.distrusted) and not self.distrusting
+        if self.distrusting:
+            for step in self.distrusted or ():
+                problem = problem.with_distrusted_start(step)
+            nodes = self.statistics.nodes_created + DISTRUSTING_NODES
+            budget = replace(budget, max_nodes=min(nodes, budget.max_nodes or nodes))
+        seed = seed_for(self.seed, "search", len(self.problem.failures))
+        return problem.plans(seed, budget, self.statistics)
 
     def _start_refinement(self, steps: tuple[int, ...]) -> _PlanAttempt:
         abstract_plan = self._abstract_plan(steps)
@@ -357,9 +381,9 @@ class _Attempt:
 
         If the simulator reported that some objects made a step fail, new plans must deal with these objects
         before they use this step. If the step never reached its subgoal although its controller ran, or if
-        dealing with the objects did not help, the cost of its ground operator rises. If all tries of a
-        step fail in the same way, its preconditions that hold in the initial state are doubtful. If
-        planning is not adaptive, only reported objects change the problem.
+        dealing with the objects did not help, the cost of its ground operator rises. If initial atoms
+        may have misled the plan (`_misled`), they are distrusted. If planning is not adaptive, only
+        reported objects change the problem.
         """
         step, suspect = attempt.steps[failure.step], refinement.suspect
         changed = self.problem.with_failure(step, refinement.offending)
@@ -371,32 +395,32 @@ class _Attempt:
         self.suspicions = self.suspicions.with_success(attempt.plan[: failure.step])
         if suspect is not None:
             self.suspicions = self.suspicions.with_suspect(step, suspect)
-        if self.config.adaptive and self._initial_atoms_failed(attempt, failure, suspect):
-            self.trusting = self.trusting or self.problem
-            changed = changed.with_doubtful_preconditions(step)
-        if self.trusting is not None:
-            self.trusting = self.trusting.with_failure(step, refinement.offending)
+        adaptive = self.config.adaptive
+        if adaptive and self.distrusted is not None and self._misled(attempt, failure, suspect):
+            self.distrusted[step] = None
         if not self.config.adaptive:
             if changed is not self.problem:
                 self.problem, self.stream = changed, None
-        elif changed is not self.problem or suspect is not None:
+        elif changed is not self.problem or suspect is not None or self.distrusted:
             self.problem = changed.with_costs(self.suspicions.costs(), self.tried)
             self.stream = None
 
-    def _initial_atoms_failed(
-        self, attempt: _PlanAttempt, failure: Failure, suspect: Suspect | None
-    ) -> bool:
-        """Return whether all tries of a step failed in the same way, and the step relied on initial atoms.
+    def _misled(self, attempt: _PlanAttempt, failure: Failure, suspect: Suspect | None) -> bool:
+        """Return whether a step failed probably because it relied on a wrong initial atom.
 
-        Either its controller never started, or all tries missed the same add effect. At least one of its
-        preconditions held initially and was not added by an earlier step.
+        Either its controller never started, or all its tries missed the same add effect. At least one of
+        its preconditions held initially and was not added by an earlier step. No earlier step with
+        continuous parameters added a precondition: other parameters of that step may help.
         """
-        step = attempt.plan[failure.step]
+        step, earlier = attempt.plan[failure.step], attempt.plan[: failure.step]
         missed = suspect.missing if suspect is not None and suspect.operator == step else ()
         if failure.outcome is not Outcome.NOT_INITIABLE and step.add_effects.isdisjoint(missed):
             return False
-        added = frozenset[GroundAtom]().union(*(one.add_effects for one in attempt.plan[: failure.step]))
-        return not (step.preconditions & self.initial).issubset(added)
+        establishing = [one for one in earlier if not one.add_effects.isdisjoint(step.preconditions)]
+        added = frozenset[GroundAtom]().union(*(one.add_effects for one in establishing))
+        return not (step.preconditions & self.initial).issubset(added) and not any(
+            one.operator.controller.dimension for one in establishing
+        )
 
     @property
     def _end_reason(self) -> Outcome | None:

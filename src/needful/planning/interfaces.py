@@ -46,7 +46,7 @@ class Problem(Protocol):
         """The failures discovered so far in simulation.
 
         Each is a pair: the index of the ground operator that failed, and the index of the object that made
-        it fail. The second index is -1 for `with_doubtful_preconditions`.
+        it fail. The second index is -1 if the initial atoms are distrusted (`with_distrusted_start`).
         """
         ...
 
@@ -67,12 +67,12 @@ class Problem(Protocol):
         """
         ...
 
-    def with_doubtful_preconditions(self, step: int) -> Problem:
-        """Return a problem in which the initial atoms alone do not suffice for `step`.
+    def with_distrusted_start(self, step: int) -> Problem:
+        """Return a problem in which `step`, the index of a ground operator, may not rely on initial atoms.
 
-        `step` is the index of a ground operator. Before a plan uses it, another step must make one of those
-        preconditions true that hold in the initial state. If no other operator adds one of them, any other
-        step suffices. If the preconditions are doubtful already, the problem itself is returned.
+        Some preconditions of `step` hold in the initial state. Before a plan uses `step`, another step must
+        make one of them true again. If no operator does this, any other step suffices. If `step` is
+        distrusted already, the problem itself is returned.
         """
         ...
 

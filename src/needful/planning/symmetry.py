@@ -122,7 +122,8 @@ def interchangeable_objects(problem: GroundProblem, budget: Budget) -> tuple[tup
     """Return the classes of two or more interchangeable objects, as object numbers in ascending order.
 
     If the simulator reported an object as the cause of a failed step, this object and the objects of the
-    step are in no class. Neither are the objects of a ground operator with a surcharge.
+    step are in no class. Neither are the objects of a step that may not rely on initial atoms, nor those of
+    a ground operator with a surcharge.
     """
     fixed = {obj for step, obj in problem.failures}
     for step, _ in (*problem.failures, *problem.costs.ground):

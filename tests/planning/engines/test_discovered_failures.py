@@ -15,7 +15,7 @@ from needful.core.plans import SearchStatistics
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
-from needful.planning.engines.python_planner import with_doubtful_preconditions, with_failure
+from needful.planning.engines.python_planner import with_distrusted_start, with_failure
 from needful.planning.grounding import GroundProblem
 from planning_problems import Problem, negated, problems, toy_problem
 from toy_world import JAR, ROBOT
@@ -136,18 +136,22 @@ def test_objects_of_another_task_are_refused() -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(negated(problems()), st.data())
-def test_doubtful_preconditions_must_be_made_true(problem: Problem, data: st.DataObject) -> None:
+def test_distrusted_preconditions_must_be_made_true_again(problem: Problem, data: st.DataObject) -> None:
     before = problem.grounded()
     if not before.ground_operators:
         return
     number = data.draw(st.integers(0, len(before.ground_operators) - 1))
-    after = with_doubtful_preconditions(before, number)
-    assert with_doubtful_preconditions(after, number) is after
+    after = with_distrusted_start(before, number)
+    assert with_distrusted_start(after, number) is after
     assert (after.initial, after.atom_count) == (before.initial, before.atom_count + 1)
     initial = {atom for index, atom in enumerate(before.atoms) if before.initial >> index & 1}
     steps = before.plan(range(len(before.ground_operators)))
-    doubtful = steps[number].preconditions & initial
-    remedies = {i for i, one in enumerate(steps) if i != number and one.add_effects & doubtful}
+    distrusted = steps[number].preconditions & initial
+    remedies = {
+        i
+        for i, one in enumerate(steps)
+        if i != number and (one.add_effects - one.preconditions) & distrusted
+    }
     remedies = remedies or set(range(len(steps))) - {number}
     fresh = 1 << before.atom_count
     for index, (old, new) in enumerate(zip(before.ground_operators, after.ground_operators, strict=True)):
@@ -156,17 +160,17 @@ def test_doubtful_preconditions_must_be_made_true(problem: Problem, data: st.Dat
         assert replace(new, preconditions=old.preconditions, adds=old.adds) == old
 
 
-def test_a_step_with_doubtful_preconditions_is_prepared() -> None:
-    """Near(robot, ball0) holds initially. If it is doubtful, the robot moves to the ball all the same."""
+def test_a_step_with_distrusted_start_is_prepared() -> None:
+    """Near(robot, ball0) holds initially. If it is distrusted, the robot moves to the ball all the same."""
     base = toy_problem(balls=1, jars=1)
     robot, ball = (next(o for o in base.objects if o.type == kind) for kind in (ROBOT, toy_world.BALL))
     problem = replace(base, initial=base.initial | {toy_world.NEAR(robot, ball)}).grounded()
     short = ["Grasp(robot, ball0)", "Drop(robot, ball0, jar0)"]
     assert first_plan(problem) == short
     grasp = index_of(problem, short[0])
-    assert first_plan(with_doubtful_preconditions(problem, grasp)) == ["MoveTo(robot, ball0)", *short]
+    assert first_plan(with_distrusted_start(problem, grasp)) == ["MoveTo(robot, ball0)", *short]
 
 
-def test_doubtful_preconditions_belong_to_a_ground_operator() -> None:
+def test_a_distrusted_step_is_a_ground_operator() -> None:
     with pytest.raises(InvalidInputError, match="ground operator"):
-        with_doubtful_preconditions(toy_problem().grounded(), 1000)
+        with_distrusted_start(toy_problem().grounded(), 1000)

@@ -103,7 +103,7 @@ def test_on_random_problems(portfolio: Portfolio) -> None:
 
 
 @EVERY_PORTFOLIO
-def test_with_doubtful_preconditions(portfolio: Portfolio) -> None:
+def test_with_distrusted_initial_atoms(portfolio: Portfolio) -> None:
     random, compared = Random(0), 0
     for problem in random_problems(0, 200):
         both = Both.of(problem, portfolio)
@@ -113,7 +113,7 @@ def test_with_doubtful_preconditions(portfolio: Portfolio) -> None:
             if not taken:
                 break
             compared += 1
-            both = both.with_doubtful_preconditions(random.choice(taken))
+            both = both.with_distrusted_start(random.choice(taken))
     assert compared > 200
 
 

@@ -22,7 +22,7 @@ from needful.planning.budget import Budget
 from needful.planning.costs import UNIT_COSTS, OperatorCosts
 from needful.planning.engines.a_star import AStar
 from needful.planning.engines.greedy import Greedy
-from needful.planning.engines.python_planner import NO_OBJECT, check_steps, failures_at
+from needful.planning.engines.python_planner import INITIAL_ATOMS, check_steps, failures_at
 from needful.planning.heuristics import LmCut
 from needful.planning.portfolio import Portfolio, Stage, anytime_portfolio
 
@@ -106,7 +106,7 @@ class NativeProblem:
         grounded: the C++ object with the atoms and ground operators.
         portfolio: the searches to run.
         failures: the failures discovered so far in simulation, as pairs: the index of the ground operator
-            that failed, and the index of the object that made it fail, or `NO_OBJECT`. They are only
+            that failed, and the index of the object that made it fail, or `INITIAL_ATOMS`. They are only
             stored. Adding them to the problem can take long, so the engine does it at the start of each
             search, which has a deadline.
         costs: the costs of the ground operators, where they are not 1.
@@ -153,10 +153,10 @@ class NativeProblem:
         new = [failure for failure in found if failure not in self.failures]
         return replace(self, failures=(*self.failures, *new)) if new else self
 
-    def with_doubtful_preconditions(self, step: int) -> NativeProblem:
-        """Return a problem in which the initial atoms alone do not suffice for `step`; see `Problem`."""
+    def with_distrusted_start(self, step: int) -> NativeProblem:
+        """Return a problem in which `step` may not rely on initial atoms; see `Problem`."""
         check_steps([step], self.operator_count)
-        failure = (step, NO_OBJECT)
+        failure = (step, INITIAL_ATOMS)
         return self if failure in self.failures else replace(self, failures=(*self.failures, failure))
 
     def with_costs(self, costs: OperatorCosts, tried: Sequence[tuple[int, ...]] = ()) -> NativeProblem:

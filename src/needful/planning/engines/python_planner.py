@@ -2,10 +2,9 @@
 
 It also models discovered failures. If a simulator reports that an object made a step fail, for example a
 closed lid, the step's ground operator gets a new precondition NotCausesFailure(lid). The ground operators
-that deal with the lid add this atom, so the next plan deals with the lid first; see `deals_with`. If a
-step fails without such a report, its preconditions that hold in the initial state are doubtful: the
-predicates may be imprecise. The new precondition is then added by the ground operators that make one of
-these preconditions true.
+that deal with the lid add this atom, so the next plan deals with the lid first; see `deals_with`. In the
+same way, a step can be forced not to rely on initial atoms, which may be wrong if predicates are imprecise;
+see `establishes`.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from needful.planning.grounding import EncodedOperator, GroundProblem, ground, o
 from needful.planning.interfaces import PlanStream, Search
 from needful.planning.portfolio import anytime_portfolio
 
-# In a failure (step, object), this object number means that the preconditions of the step are doubtful.
-NO_OBJECT = -1
+# In a failure (step, object), this number instead of an object means that the initial atoms are distrusted.
+INITIAL_ATOMS = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class PythonProblem:
         """The failures discovered so far in simulation.
 
         Each is a pair: the index of the ground operator that failed, and the index of the object that made
-        it fail, or `NO_OBJECT`.
+        it fail, or `INITIAL_ATOMS`.
         """
         return self.compact.failures
 
@@ -77,9 +76,9 @@ class PythonProblem:
         changed = with_failure(self.compact, step, offending)
         return self if changed is self.compact else replace(self, compact=changed)
 
-    def with_doubtful_preconditions(self, step: int) -> PythonProblem:
-        """Return a problem in which the initial atoms alone do not suffice for `step`; see `Problem`."""
-        changed = with_doubtful_preconditions(self.compact, step)
+    def with_distrusted_start(self, step: int) -> PythonProblem:
+        """Return a problem in which `step` may not rely on initial atoms; see `Problem`."""
+        changed = with_distrusted_start(self.compact, step)
         return self if changed is self.compact else replace(self, compact=changed)
 
     def with_costs(self, costs: OperatorCosts, tried: Sequence[tuple[int, ...]] = ()) -> PythonProblem:
@@ -105,10 +104,10 @@ def with_failure(problem: GroundProblem, step: int, offending: Iterable[Object])
     return problem
 
 
-def with_doubtful_preconditions(problem: GroundProblem, step: int) -> GroundProblem:
-    """Return a problem in which the initial atoms alone do not suffice for `step`; see `Problem`."""
+def with_distrusted_start(problem: GroundProblem, step: int) -> GroundProblem:
+    """Return a problem in which `step` may not rely on initial atoms; see `Problem`."""
     check_steps([step], len(problem.ground_operators))
-    failure = (step, NO_OBJECT)
+    failure = (step, INITIAL_ATOMS)
     return problem if failure in problem.failures else _with_one_failure(problem, failure)
 
 
@@ -142,7 +141,7 @@ def check_steps(steps: Iterable[int], ground_operators: int) -> None:
 def _with_one_failure(problem: GroundProblem, failure: tuple[int, int]) -> GroundProblem:
     step, obj = failure
     fresh = 1 << problem.atom_count
-    remedies = establishes(problem, step) if obj == NO_OBJECT else deals_with(problem, obj)
+    remedies = establishes(problem, step) if obj == INITIAL_ATOMS else deals_with(problem, obj)
 
     def changed(index: int, operator: EncodedOperator) -> EncodedOperator:
         if index == step:
@@ -159,12 +158,13 @@ def _with_one_failure(problem: GroundProblem, failure: tuple[int, int]) -> Groun
 
 
 def establishes(problem: GroundProblem, step: int) -> list[bool]:
-    """Return for each ground operator whether it adds a precondition of `step` that holds initially.
+    """Return for each ground operator whether it makes a precondition of `step` true that holds initially.
 
-    If there is no such operator except `step`, all operators are returned as True.
+    Operators that themselves need this atom do not count. If there is no such operator except `step`, the
+    result is True for all operators.
     """
-    doubtful = problem.ground_operators[step].preconditions & problem.initial
-    found = [bool(one.adds & doubtful) for one in problem.ground_operators]
+    distrusted = problem.ground_operators[step].preconditions & problem.initial
+    found = [bool(one.adds & ~one.preconditions & distrusted) for one in problem.ground_operators]
     others = any(one for index, one in enumerate(found) if index != step)
     return found if others else [True] * len(found)
 
