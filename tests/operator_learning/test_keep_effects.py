@@ -122,6 +122,21 @@ def test_unambiguous_transitions_decide_between_groundings_without_hints():
     assert kept == ["b", "c", "b", "c"]
 
 
+def test_a_new_hint_changes_the_kept_cup_as_in_a_new_partition():
+    demos = (*AMBIGUOUS, carrying(B, (A, B), (B,)), carrying(C, (A, C), (C,)))
+    problem = LearningProblem.of(demos, partly_bound)
+    putting = improve_coverage(problem.empty_hypothesis(), problem)
+    stripped = replace(GOING, preconditions=frozenset({NEAR.lifted(*GOING.parameters[::2])}))
+    plain = canonical_candidate(stripped, {})
+    wrong = {(0, 0): {plain.operator.parameters[2]: problem.demonstrations[0].table.object_number[A]}}
+    hinted = replace(plain, hints=wrong)
+    for before, after in ((plain, hinted), (hinted, plain)):
+        start = problem.fit((*putting.candidates, before), putting)
+        fitted = problem.fit((*putting.candidates, after), start).fitted
+        assert fitted == problem.fit((*putting.candidates, after), putting).fitted
+    assert [fitted[0].operator, fitted[1].operator] != [one.operator for one in start.fitted]
+
+
 def test_hints_that_fit_no_grounding_are_ignored():
     problem, start = start_without_keep_effects()
     (copy,) = merge_duplicates(copies_with_keep_effects(start, problem))

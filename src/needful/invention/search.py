@@ -41,9 +41,10 @@ QUICK_LEARNER = OperatorLearningConfig(
 )
 # A predicate must reduce the cost by at least this amount per unit of complexity.
 MIN_GAIN = 0.5
-# Learning operators is stopped after this number of checks of the deadline. The limit is reached only if
-# the predicates lead to far too many operators.
-MAX_CHECKS = 60_000
+# Learning operators is stopped after this number of checks of the deadline, or this number per transition
+# if that is more. The limit is reached only if the predicates lead to far too many operators: in our
+# domains, learning with useful predicates takes at most half as many checks.
+MAX_CHECKS, MAX_CHECKS_PER_TRANSITION = 15_000, 25
 # At most this number of equivalent definitions are recorded for a predicate.
 MAX_ALTERNATIVES = 3
 
@@ -109,7 +110,9 @@ class Scorer:
     def _learn(self, demonstrations: Sequence[Demonstration]) -> tuple[OperatorData, ...]:
         self.tried += 1
         self.on_try(self.tried)
-        limited = self.deadline.with_check_limit(MAX_CHECKS)
+        transitions = sum(len(one.actions) for one in demonstrations)
+        limit = max(MAX_CHECKS, MAX_CHECKS_PER_TRANSITION * transitions)
+        limited = self.deadline.with_check_limit(limit)
         try:
             return tuple(learn_operators(demonstrations, QUICK_LEARNER, limited).planning_data)
         except LearningTimeoutError:
