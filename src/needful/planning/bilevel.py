@@ -409,18 +409,14 @@ class _Attempt:
         """Return whether a step failed probably because it relied on a wrong initial atom.
 
         Either its controller never started, or all its tries missed the same add effect. At least one of
-        its preconditions held initially and was not added by an earlier step. No earlier step with
-        continuous parameters added a precondition: other parameters of that step may help.
+        its preconditions held initially and was not added by an earlier step.
         """
-        step, earlier = attempt.plan[failure.step], attempt.plan[: failure.step]
+        step = attempt.plan[failure.step]
         missed = suspect.missing if suspect is not None and suspect.operator == step else ()
         if failure.outcome is not Outcome.NOT_INITIABLE and step.add_effects.isdisjoint(missed):
             return False
-        establishing = [one for one in earlier if not one.add_effects.isdisjoint(step.preconditions)]
-        added = frozenset[GroundAtom]().union(*(one.add_effects for one in establishing))
-        return not (step.preconditions & self.initial).issubset(added) and not any(
-            one.operator.controller.dimension for one in establishing
-        )
+        added = frozenset[GroundAtom]().union(*(one.add_effects for one in attempt.plan[: failure.step]))
+        return not (step.preconditions & self.initial).issubset(added)
 
     @property
     def _end_reason(self) -> Outcome | None:
