@@ -36,7 +36,7 @@ def learn(*tasks: Task, demonstrations: Demonstrations = DEMOS, practised: int =
 
 
 def solves(learned: LearnedModel, one: Task) -> bool:
-    return plan(one, learned.model, execute).solved
+    return plan(one, learned.model, execute, strict=True).solved
 
 
 def needs(learned: LearnedModel, name: str) -> set[str]:

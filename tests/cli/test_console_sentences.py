@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import toy_world
@@ -9,9 +11,10 @@ from command_line import COLOUR
 from needful.cli.console import describe_evaluation, describe_failure, describe_plan
 from needful.core.controllers import Execution
 from needful.core.model import ConstantSampler
-from needful.core.plans import Outcome, PlanningResult, SearchStatistics
+from needful.core.plans import IgnoredPrecondition, Outcome, PlanningResult, SearchStatistics
 from needful.evaluation.records import evaluation_summary
-from needful.planning.bilevel import PlanningConfig, plan
+from needful.planning.bilevel import plan
+from needful.planning.planning_config import PlanningConfig
 
 MODEL = toy_world.model(ConstantSampler((0.0,)))
 
@@ -30,6 +33,17 @@ def test_solved_plan_is_described_step_by_step() -> None:
     ]
     assert lines[-2].startswith("Abstract plans: 1, ")
     assert lines[-1] == "Solved."
+
+
+def test_ignored_preconditions_are_listed() -> None:
+    result = plan(toy_world.task(), MODEL, toy_world.execute)
+    ignored = IgnoredPrecondition("Grasp", min(toy_world.OPERATORS[1].preconditions))
+    lines = COLOUR.sub("", describe_plan(replace(result, ignored=(ignored,)))).splitlines()
+    assert lines[-3:] == [
+        "Ignored preconditions, because there is no plan otherwise:",
+        "  Grasp needs HandFree(?r)",
+        "Solved.",
+    ]
 
 
 def test_failed_plan_is_described_with_step_and_reason() -> None:

@@ -11,7 +11,8 @@ from needful.envs.cluttered_painting import ClutteredPainting
 from needful.envs.contract import Environment, Split
 from needful.envs.painting import Painting
 from needful.envs.satellites import ClutteredSatellites
-from needful.planning.bilevel import PlanningConfig, plan
+from needful.planning.bilevel import plan
+from needful.planning.planning_config import PlanningConfig
 
 NAMES = ["cluttered-1d", "cluttered-painting", "cluttered-satellites", "painting", "satellites", "screws"]
 

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import toy_world
-from needful.core.plans import Outcome, PlanningResult, SearchStatistics, Suspect
+from needful.core.plans import IgnoredPrecondition, Outcome, PlanningResult, SearchStatistics, Suspect
 from needful.errors import ResultsError
 from needful.evaluation.records import RunRecord, make_record, run_identity, sources_digest, versions
 from needful.storage.json_fields import Source, parse_json
@@ -37,22 +37,26 @@ def test_record_is_one_line_with_all_fields() -> None:
     assert RunRecord(**{**parsed, "missing": tuple(parsed["missing"])}) == found
     assert set(parsed) == set(asdict(found)) - {
         "suspects",
+        "ignored",
         "execution",
         "preset",
         "task_digest",
     }  # left out if they are empty
 
 
-def test_suspects_are_recorded_and_read() -> None:
+def test_suspects_and_ignored_preconditions_are_recorded_and_read() -> None:
     step = toy_world.OPERATORS[1].ground([toy_world.ROBOT("robot"), toy_world.BALL("ball0")])
     suspect = Suspect(step, tuple(sorted(step.add_effects)), 3)
-    result = PlanningResult(Outcome.TIMEOUT, suspects=(suspect,))
+    ignored = IgnoredPrecondition("Grasp", min(step.operator.preconditions))
+    result = PlanningResult(Outcome.TIMEOUT, suspects=(suspect,), ignored=(ignored,))
     for one in (result, PlanningResult(Outcome.TIMEOUT)):
         found = make_record(IDENTITY, 0, one, Outcome.TIMEOUT, 0.0)
         assert found.suspects == tuple(map(str, one.suspects))
+        assert found.ignored == tuple(map(str, one.ignored))
         line = parse_json(found.to_json().encode(), Source("records.jsonl", ResultsError, 1))
         assert RunRecord.from_json(line) == found
     assert str(suspect) == "Grasp(robot, ball0) missed Holding(robot, ball0) in 3 tries"
+    assert str(ignored) == "Grasp needs HandFree(?r)"
 
 
 def test_versions_are_those_of_the_installed_packages() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from carrying_world import AT, BOX, CUP, GO, HELD, IN, NEAR, PUT, ROBOT, A, B, C, carrying
 from needful.approaches.bilevel import learn_model
+from needful.cli.console import describe_evaluation
 from needful.core.model import Vocabulary
 from needful.core.plans import Outcome, PlanningResult, SearchStatistics
 from needful.evaluation.records import (
@@ -39,6 +42,14 @@ def test_summary_of_ten_tasks() -> None:
         "failures": {"goal_missed": 1, "subgoal_missed": 1, "timeout": 2},
     }
     assert list(summary["failures"]) == sorted(summary["failures"])
+
+
+def test_tasks_solved_by_ignoring_preconditions_are_counted() -> None:
+    ignored = ("Grasp needs Lucky(?b)",)
+    records = [replace(made(0, Outcome.SOLVED, 1.0), ignored=ignored), made(1, Outcome.SOLVED, 1.0)]
+    summary = evaluation_summary(records)
+    assert summary["solved_ignoring_preconditions"] == 1
+    assert "1 task solved by ignoring a precondition" in describe_evaluation(summary)
 
 
 def test_summary_of_one_task() -> None:

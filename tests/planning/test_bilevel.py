@@ -19,8 +19,9 @@ from needful.core.plans import AbstractPlan, Outcome, PlanningResult
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.planning.bilevel import PlanningConfig, necessary_subgoals, plan, predicted_subgoals
+from needful.planning.bilevel import plan
 from needful.planning.planners import make_planner
+from needful.planning.planning_config import PlanningConfig, necessary_subgoals, predicted_subgoals
 from toy_world import UniformSampler
 
 EXACT = toy_world.model(ConstantSampler((0.0,)))
@@ -263,10 +264,33 @@ def test_no_abstract_plan_is_proved_by_search() -> None:
     task = Task(
         toy_world.task(balls=2).initial_state, frozenset(toy_world.HOLDING(robot, ball) for ball in balls)
     )
-    result = solve(task)
+    result = plan(task, EXACT, toy_world.execute, clock=STILL, strict=True)
     assert result.outcome is Outcome.NO_ABSTRACT_PLAN
     assert result.statistics.nodes_expanded > 0
     assert result.statistics.abstract_plans == 0
+    # Plans that ignore HandFree fail in the simulator, so the outcome is the same.
+    relaxed = solve(task)
+    assert relaxed.outcome is Outcome.NO_ABSTRACT_PLAN
+    assert relaxed.statistics.abstract_plans > 0
+
+
+@pytest.mark.parametrize("names", [("Grasp",), ("Grasp", "Drop")])
+def test_an_accidental_precondition_is_ignored(names: tuple[str, ...]) -> None:
+    """One or two operators need that the ball is lucky, which never holds."""
+    ball = toy_world.OPERATORS[1].parameters[1]
+    lucky = Predicate("Lucky", (toy_world.BALL,), lambda state, objects: False)
+    operators = tuple(
+        replace(one, preconditions=one.preconditions | {lucky.lifted(ball)}) if one.name in names else one
+        for one in EXACT.operators
+    )
+    vocabulary = replace(EXACT.vocabulary, predicates=(*EXACT.vocabulary.predicates, lucky))
+    model = replace(EXACT, vocabulary=vocabulary, operators=operators)
+    task = toy_world.task()
+    result = solve(task, model)
+    check_solution(result, task)
+    assert [str(one) for one in result.ignored] == [f"{name} needs Lucky(?b)" for name in names]
+    for config in (PlanningConfig(max_abstract_plans=1), PlanningConfig(adaptive=False)):
+        assert solve(task, model, config).outcome is Outcome.NO_ABSTRACT_PLAN
 
 
 def test_when_all_plans_fail_the_deepest_failure_is_reported() -> None:

@@ -13,7 +13,8 @@ from needful.core.plans import Outcome
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.drawing.tries import group_draws
-from needful.planning.bilevel import PlanningConfig, plan
+from needful.planning.bilevel import plan
+from needful.planning.planning_config import PlanningConfig
 
 SAMPLER = toy_world.UniformSampler(-0.4, 0.4)
 
@@ -47,7 +48,7 @@ def test_atoms_that_are_unreachable_because_of_deletes_are_named() -> None:
         for one in whole.operators
     )
     task = toy_world.task()
-    result = plan(task, replace(whole, operators=operators), toy_world.execute)
+    result = plan(task, replace(whole, operators=operators), toy_world.execute, strict=True)
     assert (result.outcome, frozenset(result.unreachable)) == (Outcome.NO_ABSTRACT_PLAN, task.goal)
 
 

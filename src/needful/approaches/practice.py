@@ -37,7 +37,8 @@ from needful.core.plans import PlanningResult
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.operator_learning.accidental_preconditions import ExaminedPreconditions
-from needful.planning.bilevel import PlanningConfig, plan
+from needful.planning.bilevel import plan
+from needful.planning.planning_config import PlanningConfig
 from needful.seeding import rng_for, seed_for
 
 # The limits of planning in practice. They count nodes and simulated actions, not seconds, so that the
@@ -157,7 +158,15 @@ class Practice:
         task = self.tasks[index]
         if start is not None:
             task = replace(task, initial_state=start)
-        return plan(task, model, self._count_and_execute, config, seed, clock=lambda: self._executions)
+        return plan(
+            task,
+            model,
+            self._count_and_execute,
+            config,
+            seed,
+            clock=lambda: self._executions,
+            strict=True,
+        )
 
     def _count_and_execute(self, state: State, action: GroundController) -> Execution:
         self._executions += 1

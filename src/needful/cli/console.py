@@ -235,6 +235,11 @@ def describe_evaluation(summary: Mapping[str, Any]) -> str:
         for outcome, count in summary["failures"].items()
         if count
     ]
+    if summary.get("solved_ignoring_preconditions"):
+        count = counted(summary["solved_ignoring_preconditions"], "task")
+        lines.append(
+            f"  {count} solved with plans that ignore a precondition, because there is no other plan"
+        )
     if "execution" in summary:
         lines.append(_describe_execution(summary["execution"]))
     return "\n".join(lines)
@@ -265,6 +270,9 @@ def describe_plan(result: PlanningResult) -> str:
         f"samples: {statistics.samples}."
     )
     lines += _describe_suspects(result)
+    if result.ignored:
+        lines.append("Ignored preconditions, because there is no plan otherwise:")
+        lines += (f"  {one}" for one in result.ignored)
     return "\n".join([*lines, _conclusion(result)])
 
 

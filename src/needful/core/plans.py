@@ -8,7 +8,7 @@ from enum import Enum
 from importlib import import_module
 from typing import TypeAlias
 
-from needful.core.atoms import AbstractState, GroundAtom
+from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom
 from needful.core.controllers import GroundController, Parameters
 from needful.core.objects import counted, short_repr
 from needful.core.operators import GroundOperator
@@ -154,6 +154,17 @@ class SearchStatistics:
             setattr(self, counter.name, getattr(self, counter.name) + getattr(other, counter.name))
 
 
+@dataclass(frozen=True, slots=True)
+class IgnoredPrecondition:
+    """A precondition that planning ignored; `operator` is the name of the operator that has it."""
+
+    operator: str
+    atom: LiftedAtom
+
+    def __str__(self) -> str:
+        return f"{self.operator} needs {self.atom}"
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class PlanningResult:
     """The outcome of planning for one task.
@@ -172,6 +183,8 @@ class PlanningResult:
             of discovery. The search avoided them in later plans if it could.
         unreachable: if there is no abstract plan, the goal atoms that no sequence of operators makes true.
             Empty if each atom can be reached by itself, or if this could not be decided quickly.
+        ignored: the preconditions that the plan ignores, because there is no abstract plan otherwise. The
+            simulation shows that they were not needed.
     """
 
     outcome: Outcome
@@ -183,6 +196,7 @@ class PlanningResult:
     statistics: SearchStatistics = field(default_factory=SearchStatistics)
     suspects: tuple[Suspect, ...] = ()
     unreachable: tuple[GroundAtom, ...] = ()
+    ignored: tuple[IgnoredPrecondition, ...] = ()
 
     def __repr__(self) -> str:
         steps, actions = counted(self.abstract_plan, "abstract step"), counted(self.actions, "action")

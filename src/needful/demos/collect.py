@@ -29,7 +29,8 @@ from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import Environment, Split
 from needful.errors import DemonstrationError, InvalidInputError, NotProvidedError, UnknownNameError
-from needful.planning.bilevel import PlanningConfig, plan
+from needful.planning.bilevel import plan
+from needful.planning.planning_config import PlanningConfig
 from needful.seeding import rng_for, seed_for
 
 # To collect n replays, at most n times this number of random actions are tried: some cannot be executed.
@@ -109,7 +110,7 @@ class OracleDemonstrator:
 
     def demonstrate(self, task: Task, seed: int) -> PlanningResult:
         """Return the result of planning for the task with the oracle model."""
-        return plan(task, self.model, self.environment.execute, self.config, seed)
+        return plan(task, self.model, self.environment.execute, self.config, seed, strict=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from needful.storage.json_fields import Field
 # is hashed only if it differs from its default, so the hashes of the first results are still valid.
 ADDED_LATER = ("adaptive", "anchors", "clock")
 # Fields of records that are absent in files if they are empty.
-OPTIONAL = ("suspects", "execution", "preset", "task_digest")
+OPTIONAL = ("suspects", "ignored", "execution", "preset", "task_digest")
 
 
 def config_hash(*parts: object) -> str:
@@ -86,6 +86,7 @@ class RunRecord:
         config_hash: identifies the configuration of the run.
         objects: the number of objects in the task, 0 if unknown.
         suspects: one sentence per ground operator whose controller ran without reaching its subgoal.
+        ignored: one sentence per precondition that the plan ignores, such as "Wash needs IsDry(?x1)".
         execution: how the plan was executed, and the numbers of executed controllers and replans. None, and
             absent in files, for open-loop execution in an exact world.
         preset: the preset of the run and which of its settings were changed; see `RunConfig`. Empty, and
@@ -112,6 +113,7 @@ class RunRecord:
     config_hash: str
     objects: int = 0
     suspects: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
     execution: Mapping[str, Any] | None = None
     preset: str = ""
     task_digest: str = ""
@@ -155,6 +157,7 @@ class RunRecord:
             config_hash=found["config_hash"].text(),
             objects=found["objects"].integer() if "objects" in found else 0,
             suspects=tuple(one.text() for one in found["suspects"].items()) if "suspects" in found else (),
+            ignored=tuple(one.text() for one in found["ignored"].items()) if "ignored" in found else (),
             execution=_execution(found["execution"]) if "execution" in found else None,
             preset=found["preset"].text() if "preset" in found else "",
             task_digest=found["task_digest"].text() if "task_digest" in found else "",
@@ -272,6 +275,7 @@ def make_record(
         config_hash=identity.config_hash,
         objects=0 if task is None else len(task.objects),
         suspects=tuple(map(str, result.suspects)),
+        ignored=tuple(map(str, result.ignored)),
         execution=execution,
         preset=identity.preset,
         task_digest="" if task is None else task_digest(task),
@@ -284,6 +288,7 @@ def evaluation_summary(records: Sequence[RunRecord]) -> dict[str, Any]:
     outcomes = [record.outcome for record in records]
     solved = outcomes.count(Outcome.SOLVED.value)
     failures = {Outcome.TIMEOUT.value, *outcomes} - {Outcome.SOLVED.value}
+    ignoring = sum(bool(record.solved and record.ignored) for record in records)
     return {
         "seconds": {
             "planning_mean": _mean(totals),
@@ -295,6 +300,7 @@ def evaluation_summary(records: Sequence[RunRecord]) -> dict[str, Any]:
         "nodes_created_mean": _mean([record.nodes_created for record in records]),
         "nodes_expanded_mean": _mean([record.nodes_expanded for record in records]),
         "failures": {outcome: outcomes.count(outcome) for outcome in sorted(failures)},
+        **({"solved_ignoring_preconditions": ignoring} if ignoring else {}),
     }
 
 

@@ -31,9 +31,10 @@ from needful.core.plans import (
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.errors import CheckedSettings, EnvironmentFailure, at_least
-from needful.planning.bilevel import PlanningConfig, plan
+from needful.planning.bilevel import plan
 from needful.planning.budget import Budget, Clock
 from needful.planning.observation import Observer
+from needful.planning.planning_config import PlanningConfig
 from needful.planning.refinement import Refinement, RefinementLimits, ResumableRefinement
 from needful.seeding import rng_for, seed_for
 

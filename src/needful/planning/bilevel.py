@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 from needful.abstraction import abstract
 from needful.core.atoms import AbstractState, GroundAtom
@@ -21,16 +18,16 @@ from needful.core.plans import (
     PlanningResult,
     SearchStatistics,
     Suspect,
-    necessary_atoms,
 )
 from needful.core.tasks import AbstractTask, Task
-from needful.errors import InvalidInputError, UnknownNameError, check_at_least, check_seconds
+from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.budget import Budget, Clock
 from needful.planning.costs import Suspicions
 from needful.planning.failure_details import add_failure_details
-from needful.planning.interfaces import Planner, PlanStream, Problem
-from needful.planning.planners import default_planner
+from needful.planning.interfaces import PlanStream, Problem
+from needful.planning.planning_config import PlanningConfig
 from needful.planning.refinement import Refinement, RefinementLimits, ResumableRefinement
+from needful.planning.relaxation import Relaxation, relaxations
 from needful.seeding import rng_for, seed_for
 
 # In the first round of refinement, an abstract plan gets this many times `samples_per_step` tries for each
@@ -38,93 +35,9 @@ from needful.seeding import rng_for, seed_for
 FIRST_ROUND, MAX_ROUNDS = 2, 4
 # The maximum number of nodes of a search that does not rely on distrusted initial atoms.
 DISTRUSTING_NODES = 10_000
-
-# A function that takes an abstract plan, the initial abstract state and the goal. It returns the plan's
-# subgoals: the atoms that must hold before the plan, and for each step the atoms that must hold after it.
-Subgoals: TypeAlias = Callable[[AbstractPlan, AbstractState, AbstractState], tuple[AbstractState, ...]]
-
-
-def necessary_subgoals(
-    plan: AbstractPlan, initial: AbstractState, goal: AbstractState
-) -> tuple[AbstractState, ...]:
-    """Return the subgoals of a plan: the atoms that the remaining steps and the goal need.
-
-    The first set of atoms must hold before the plan; each further set must hold after one step.
-    """
-    return necessary_atoms(plan, goal)
-
-
-def predicted_subgoals(
-    plan: AbstractPlan, initial: AbstractState, goal: AbstractState
-) -> tuple[AbstractState, ...]:
-    """Return the subgoals of a plan: the initial atoms, then all atoms predicted after each step."""
-    states = [initial]
-    for step in plan:
-        states.append(step.apply(states[-1]))
-    return tuple(states)
-
-
-@dataclass(frozen=True, slots=True)
-class PlanningConfig:
-    """The settings of `plan`.
-
-    Attributes:
-        timeout: seconds per task, for grounding, search and refinement together.
-        max_abstract_plans: the maximum number of abstract plans to refine; with 1, a failed refinement ends
-            planning. If the maximum is above 1 and planning is adaptive, a plan does not count if the
-            simulator names new objects that made it fail (see `EnvironmentFailure`). New plans deal with
-            these objects first. Plans that `adaptive` planning adds because initial atoms may be wrong do
-            not count, either.
-        samples_per_step: how many times to try a step with continuous parameters.
-        horizon: the maximum number of low-level actions in a plan. With None, solvers and demonstrators use
-            the `horizon` of their environment, and `plan` has no limit.
-        max_nodes: how many search nodes may be created per task, or None for no limit.
-        max_ground_operators: how many ground operators a problem may have, or None for no limit.
-        allow_noops: whether to plan with operators that have no effects, and with operators whose only
-            effects are quantified deletes.
-        subgoals: computes the atoms that must hold after each step: `necessary_subgoals` or
-            `predicted_subgoals`.
-        planner: finds the abstract plans; see `make_planner`.
-        adaptive: whether planning adapts to failed refinements. If so, plans are refined in rounds, ground
-            operators that miss their subgoals cost more in later searches, and parameters that failed are
-            changed (see `RefinementLimits.perturb`). If a step fails although its preconditions hold
-            initially, every other plan makes one of them true again. If planning is not adaptive, each plan
-            is refined to the end before the next one, as in the paper.
-        clock: the clock of the timeout. `time.thread_time` measures CPU time, which does not depend on
-            other programs on the machine; it requires a planner that runs in this process.
-    """
-
-    timeout: float = 10.0
-    max_abstract_plans: int = 8
-    samples_per_step: int = 10
-    horizon: int | None = None
-    max_nodes: int | None = 20_000_000
-    max_ground_operators: int | None = 2_500_000
-    allow_noops: bool = True
-    subgoals: Subgoals = necessary_subgoals
-    planner: Planner = field(default_factory=default_planner)
-    adaptive: bool = True
-    clock: Clock = time.monotonic
-
-    def __post_init__(self) -> None:
-        check_seconds(timeout=self.timeout)
-        check_at_least(
-            1,
-            max_abstract_plans=self.max_abstract_plans,
-            samples_per_step=self.samples_per_step,
-            horizon=self.horizon,
-            max_nodes=self.max_nodes,
-            max_ground_operators=self.max_ground_operators,
-        )
-
-    @property
-    def action_limit(self) -> int:
-        """The horizon, or the largest integer if there is none."""
-        return sys.maxsize if self.horizon is None else self.horizon
-
-    def with_horizon(self, horizon: int) -> PlanningConfig:
-        """Return these settings with the given horizon, unless they have one."""
-        return replace(self, horizon=horizon) if self.horizon is None else self
+# If there is no abstract plan, preconditions are ignored in at most MAX_RELAXATIONS ways; see `relaxation`.
+# For each way, at most RELAXED_PLANS plans are refined, and at most RELAXED_NODES nodes are created.
+MAX_RELAXATIONS, RELAXED_PLANS, RELAXED_NODES = 40, 2, 10_000
 
 
 def plan(
@@ -134,12 +47,17 @@ def plan(
     config: PlanningConfig | None = None,
     seed: int = 0,
     clock: Clock | None = None,
+    *,
+    strict: bool = False,
 ) -> PlanningResult:
     """Plan for a task: find controllers and parameters that reach the goal in simulation.
 
     The model's predicates must have classifiers and include all predicates of the goal. The model must
     have a sampler for each operator whose controller has continuous parameters. Unless the deadline
     interrupts planning, the result depends only on the arguments. `clock` replaces the clock of `config`.
+
+    If there is no abstract plan, planning ignores preconditions that may be too strict; see
+    `PlanningResult.ignored`. With `strict`, or if planning is not adaptive, it never does.
 
     If no abstract plan can be refined, the result describes the attempt that failed at the latest step.
     If time or the limit on nodes is exhausted, the outcome is `TIMEOUT` or `OUT_OF_NODES`.
@@ -165,9 +83,14 @@ def plan(
     if problem is None:
         outcome = Outcome.TIMEOUT if budget.expired() else Outcome.OUT_OF_NODES
         return PlanningResult(outcome, statistics=statistics)
+    attempt = _Attempt(task, initial, model, execute, config, seed, budget, statistics, problem)
     result = PlanningResult(Outcome.NO_ABSTRACT_PLAN, statistics=statistics)
     if problem.goal_reachable:
-        result = _Attempt(task, initial, model, execute, config, seed, budget, statistics, problem).run()
+        result = attempt.run()
+    adaptive = config.adaptive and config.max_abstract_plans > 1
+    if result.outcome is Outcome.NO_ABSTRACT_PLAN and adaptive and not strict:
+        ways = relaxations(operators, abstracted, config.planner, budget)
+        result = _ignoring_preconditions(attempt, ways) or result
     return add_failure_details(result, abstracted, operators, config.planner, budget)
 
 
@@ -433,6 +356,24 @@ class _Attempt:
             limit = f"No further plans are tried: max_abstract_plans is {self.config.max_abstract_plans}."
             return replace(self.deepest, failure=replace(failure, detail=f"{failure.detail} {limit}"))
         return self.deepest
+
+
+def _ignoring_preconditions(attempt: _Attempt, ways: Iterator[Relaxation]) -> PlanningResult | None:
+    """Plan with fewer preconditions, after an attempt without a plan; None if this does not help."""
+    config = replace(attempt.config, max_abstract_plans=RELAXED_PLANS)
+    budget = replace(attempt.budget, max_nodes=min(RELAXED_NODES, config.max_nodes or RELAXED_NODES))
+    total = attempt.statistics
+    for way in itertools.islice(ways, MAX_RELAXATIONS):
+        names = {one.name for one in way.operators}
+        samplers = {name: sampler for name, sampler in attempt.model.samplers.items() if name in names}
+        model = replace(attempt.model, operators=way.operators, samplers=samplers)
+        task, initial, execute, seed = attempt.task, attempt.initial, attempt.execute, attempt.seed
+        counters = SearchStatistics()
+        result = _Attempt(task, initial, model, execute, config, seed, budget, counters, way.problem).run()
+        total.add(counters)
+        if result.solved:
+            return replace(result, ignored=way.ignored_in(result.abstract_plan), statistics=total)
+    return None
 
 
 def _deeper(one: PlanningResult | None, other: PlanningResult) -> PlanningResult:

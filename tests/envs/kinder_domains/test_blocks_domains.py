@@ -17,7 +17,8 @@ from needful.envs.kinder.bodies import Pose
 from needful.envs.kinder.environment import KinderEnvironment
 from needful.envs.kinder.motion import turn_between
 from needful.envs.kinder.pose_lattice import PoseLattice
-from needful.planning.bilevel import PlanningConfig, plan
+from needful.planning.bilevel import plan
+from needful.planning.planning_config import PlanningConfig
 
 
 def _environment(name: str) -> KinderEnvironment:
