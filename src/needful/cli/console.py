@@ -237,9 +237,7 @@ def describe_evaluation(summary: Mapping[str, Any]) -> str:
     ]
     if summary.get("solved_ignoring_preconditions"):
         count = counted(summary["solved_ignoring_preconditions"], "task")
-        lines.append(
-            f"  {count} solved with plans that ignore a precondition, because there is no other plan"
-        )
+        lines.append(f"  {count} solved by ignoring a precondition, because there is no plan otherwise")
     if "execution" in summary:
         lines.append(_describe_execution(summary["execution"]))
     return "\n".join(lines)
