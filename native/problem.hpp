@@ -72,8 +72,9 @@ struct Discoveries {
     std::vector<std::pair<Id, Id>> surcharges;
 };
 
-// Returns a copy in which operators have other costs, and in which each failed operator requires that an operator was
-// applied before which deals with the object, or which establishes a precondition. The given problem must not contain discoveries. Throws `DeadlineExpired`.
+// Returns a copy in which operators have other costs. A failed operator requires that another operator was applied
+// before: one that deals with the object, or one that establishes a precondition. The given problem must not contain
+// discoveries. Throws `DeadlineExpired`.
 ProblemPointer with_discoveries(ProblemPointer problem, const Discoveries& discoveries, DeadlinePoller& deadline);
 
 }  // namespace needful

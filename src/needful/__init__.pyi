@@ -116,13 +116,13 @@ from needful.operator_learning.learned_operators import LearnedOperators as Lear
 from needful.paper.presets import paper_preset as paper_preset
 from needful.planning.agent import Agent as Agent
 from needful.planning.agent import AgentConfig as AgentConfig
+from needful.planning.bilevel import PlanningConfig as PlanningConfig
 from needful.planning.bilevel import plan as plan
 from needful.planning.pddl.reader import PddlDomain as PddlDomain
 from needful.planning.pddl.reader import read_pddl_domain as read_pddl_domain
 from needful.planning.pddl.writer import PddlStyle as PddlStyle
 from needful.planning.pddl.writer import write_pddl as write_pddl
 from needful.planning.planners import generate_abstract_plans as generate_abstract_plans
-from needful.planning.planning_config import PlanningConfig as PlanningConfig
 from needful.policies.graph_policy import GraphPolicy as GraphPolicy
 from needful.policies.graph_policy import PolicyConfig as PolicyConfig
 from needful.reports.notebook import plot_plan as plot_plan

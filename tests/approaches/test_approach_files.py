@@ -10,7 +10,7 @@ import toy_world
 from needful.approaches.files import bind_model, load_solver, model_digest, open_model
 from needful.core.model import PlanningModel, Vocabulary
 from needful.errors import ModelError
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig
 from needful.storage.model_directory import save_model
 from toy_environment import ToyEnvironment
 

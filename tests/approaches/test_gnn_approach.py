@@ -27,7 +27,7 @@ from needful.evaluation.execution import ExecutionConfig
 from needful.evaluation.pipeline import RunConfig, RunResult, run
 from needful.evaluation.run_folder import RunFolder
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig
 from needful.policies.graph_policy import PolicyConfig
 from needful.storage.model_directory import load_policy, save_policy
 from toy_environment import ToyEnvironment, Unreliable

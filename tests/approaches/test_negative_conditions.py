@@ -12,8 +12,7 @@ from needful.envs.contract import Split
 from needful.evaluation.evaluate import achieves_goal
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.negative_preconditions import positive_preconditions_only
-from needful.planning.bilevel import plan
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig, plan
 
 # The first abstract plan must succeed.
 CONFIG = PlanningConfig(max_abstract_plans=1)

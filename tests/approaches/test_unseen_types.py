@@ -21,8 +21,7 @@ from needful.operator_learning.induction import partly_bound
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.merge_types import keep_types
-from needful.planning.bilevel import plan
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig, plan
 
 
 @pytest.fixture(scope="module")

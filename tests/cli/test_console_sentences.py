@@ -13,8 +13,7 @@ from needful.core.controllers import Execution
 from needful.core.model import ConstantSampler
 from needful.core.plans import IgnoredPrecondition, Outcome, PlanningResult, SearchStatistics
 from needful.evaluation.records import evaluation_summary
-from needful.planning.bilevel import plan
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig, plan
 
 MODEL = toy_world.model(ConstantSampler((0.0,)))
 
@@ -40,8 +39,8 @@ def test_ignored_preconditions_are_listed() -> None:
     ignored = IgnoredPrecondition("Grasp", min(toy_world.OPERATORS[1].preconditions))
     lines = COLOUR.sub("", describe_plan(replace(result, ignored=(ignored,)))).splitlines()
     assert lines[-3:] == [
-        "Ignored preconditions, because there is no plan otherwise:",
-        "  Grasp needs HandFree(?r)",
+        "There is no plan with all preconditions. This plan ignores:",
+        "  HandFree(?r) of Grasp",
         "Solved.",
     ]
 

@@ -12,7 +12,7 @@ from needful.core.plans import Outcome, PlanningResult
 from needful.core.tasks import Task
 from needful.demos.collect import OracleDemonstrator, as_demonstration, collect_demonstrations
 from needful.envs.contract import Split
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig
 from toy_environment import ToyEnvironment
 
 TOY = ToyEnvironment()

@@ -30,7 +30,7 @@ from needful.envs.cluttered_1d import DOT, GRASPED, MOVE_GRASP, ROBOT, Cluttered
 from needful.envs.contract import Split
 from needful.envs.gym import GymView
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig
 
 NAMES = environment_names()
 ROBBY, NEAR, FAR = ROBOT("robby"), DOT("dot0"), DOT("dot1")

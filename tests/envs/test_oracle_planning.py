@@ -11,8 +11,7 @@ from needful.envs.cluttered_painting import ClutteredPainting
 from needful.envs.contract import Environment, Split
 from needful.envs.painting import Painting
 from needful.envs.satellites import ClutteredSatellites
-from needful.planning.bilevel import plan
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig, plan
 
 NAMES = ["cluttered-1d", "cluttered-painting", "cluttered-satellites", "painting", "satellites", "screws"]
 

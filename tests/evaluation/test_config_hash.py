@@ -17,8 +17,8 @@ from needful.evaluation.pipeline import RunConfig
 from needful.evaluation.records import config_hash
 from needful.invention.invent import InventionConfig
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
+from needful.planning.bilevel import PlanningConfig, predicted_subgoals
 from needful.planning.planners import default_planner
-from needful.planning.planning_config import PlanningConfig, predicted_subgoals
 from needful.policies.graph_policy import PolicyConfig
 from needful.sampler_learning.learn_samplers import PAPER_SAMPLERS, SamplerConfig
 

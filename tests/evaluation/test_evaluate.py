@@ -15,8 +15,7 @@ from needful.core.tasks import Task
 from needful.envs.contract import Split
 from needful.evaluation.evaluate import Solve, achieves_goal, evaluate, planning_seed
 from needful.evaluation.records import RunIdentity
-from needful.planning.bilevel import plan
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig, plan
 from toy_environment import ToyEnvironment, Unreliable
 from toy_world import DROP, GRASP, MOVE_TO
 

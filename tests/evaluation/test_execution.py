@@ -22,7 +22,7 @@ from needful.evaluation.evaluate import Evaluation, solve_tasks
 from needful.evaluation.execution import ExecutionConfig, TaskExecution, execution_summary, measured_ranges
 from needful.evaluation.pipeline import RunConfig, run
 from needful.evaluation.records import RunIdentity, RunRecord
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig
 from needful.storage.json_fields import Field, Source
 from toy_environment import ToyEnvironment
 

@@ -12,8 +12,7 @@ from needful.envs.contract import MAX_STEPS, MultiStepEnvironment
 from needful.errors import DemonstrationError
 from needful.evaluation.evaluate import achieves_goal
 from needful.evaluation.pipeline import RunConfig, run
-from needful.planning.bilevel import plan
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig, plan
 
 
 class SlowWalk(ToyWalk):

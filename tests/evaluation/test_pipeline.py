@@ -19,7 +19,7 @@ from needful.evaluation.evaluate import Solve, solve_tasks
 from needful.evaluation.pipeline import RunConfig, run
 from needful.evaluation.run_folder import RunFolder
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig
 from needful.storage.demonstrations import read_demonstrations
 from toy_environment import ToyEnvironment, Unreliable
 

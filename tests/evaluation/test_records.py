@@ -56,7 +56,7 @@ def test_suspects_and_ignored_preconditions_are_recorded_and_read() -> None:
         line = parse_json(found.to_json().encode(), Source("records.jsonl", ResultsError, 1))
         assert RunRecord.from_json(line) == found
     assert str(suspect) == "Grasp(robot, ball0) missed Holding(robot, ball0) in 3 tries"
-    assert str(ignored) == "Grasp needs HandFree(?r)"
+    assert str(ignored) == "HandFree(?r) of Grasp"
 
 
 def test_versions_are_those_of_the_installed_packages() -> None:

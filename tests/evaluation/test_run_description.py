@@ -23,10 +23,10 @@ from needful.evaluation.run_description import (
     settings_as_json,
 )
 from needful.evaluation.run_folder import RunFolder, differing_results
+from needful.planning.bilevel import PlanningConfig
 from needful.planning.engines.python_planner import PythonPlanner
 from needful.planning.external.programs import FastDownward
 from needful.planning.planners import make_planner
-from needful.planning.planning_config import PlanningConfig
 
 SCREWS = needful.make_environment("screws")
 

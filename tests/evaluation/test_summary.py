@@ -45,7 +45,7 @@ def test_summary_of_ten_tasks() -> None:
 
 
 def test_tasks_solved_by_ignoring_preconditions_are_counted() -> None:
-    ignored = ("Grasp needs Lucky(?b)",)
+    ignored = ("Lucky(?b) of Grasp",)
     records = [replace(made(0, Outcome.SOLVED, 1.0), ignored=ignored), made(1, Outcome.SOLVED, 1.0)]
     summary = evaluation_summary(records)
     assert summary["solved_ignoring_preconditions"] == 1

@@ -14,8 +14,8 @@ from needful.paper.domains import ANALYTIC, DOMAINS, HOUSEHOLD
 from needful.paper.experiments import RequestedOutputs, SweepSettings, jobs_for
 from needful.paper.methods import DOWN_EVAL, NO_COMPLEXITY, OURS, POLICIES, method_of
 from needful.paper.presets import paper_preset, preset_job
+from needful.planning.bilevel import PlanningConfig, necessary_subgoals
 from needful.planning.planners import make_planner
-from needful.planning.planning_config import PlanningConfig, necessary_subgoals
 from needful.sampler_learning.learn_samplers import SamplerConfig
 from needful.sampler_learning.training import TrainingSchedule
 from needful.sweeps.jobs import run_config

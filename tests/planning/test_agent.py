@@ -23,8 +23,7 @@ from needful.core.tasks import Task
 from needful.envs.contract import oracle_operator
 from needful.errors import EnvironmentFailure, InvalidInputError
 from needful.planning.agent import MAX_FAILED_PLANS, Agent, AgentConfig
-from needful.planning.bilevel import plan
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig, plan
 from toy_world import UniformSampler
 
 TASK = toy_world.task()

@@ -19,9 +19,8 @@ from needful.core.plans import AbstractPlan, Outcome, PlanningResult
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.planning.bilevel import plan
+from needful.planning.bilevel import PlanningConfig, necessary_subgoals, plan, predicted_subgoals
 from needful.planning.planners import make_planner
-from needful.planning.planning_config import PlanningConfig, necessary_subgoals, predicted_subgoals
 from toy_world import UniformSampler
 
 EXACT = toy_world.model(ConstantSampler((0.0,)))
@@ -288,7 +287,7 @@ def test_an_accidental_precondition_is_ignored(names: tuple[str, ...]) -> None:
     task = toy_world.task()
     result = solve(task, model)
     check_solution(result, task)
-    assert [str(one) for one in result.ignored] == [f"{name} needs Lucky(?b)" for name in names]
+    assert [str(one) for one in result.ignored] == [f"Lucky(?b) of {name}" for name in names]
     for config in (PlanningConfig(max_abstract_plans=1), PlanningConfig(adaptive=False)):
         assert solve(task, model, config).outcome is Outcome.NO_ABSTRACT_PLAN
 

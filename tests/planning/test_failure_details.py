@@ -13,8 +13,7 @@ from needful.core.plans import Outcome
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.drawing.tries import group_draws
-from needful.planning.bilevel import plan
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig, plan
 
 SAMPLER = toy_world.UniformSampler(-0.4, 0.4)
 

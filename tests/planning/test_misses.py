@@ -20,10 +20,9 @@ from needful.core.plans import PlanningResult, necessary_atoms
 from needful.core.state import State
 from needful.core.tasks import AbstractTask, Task
 from needful.planning.agent import Agent
-from needful.planning.bilevel import plan
+from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.budget import Budget
 from needful.planning.planners import AutoPlanner, generate_abstract_plans, make_planner
-from needful.planning.planning_config import PlanningConfig
 from needful.planning.portfolio import paper_portfolio
 from needful.planning.refinement import RefinementLimits, ResumableRefinement
 

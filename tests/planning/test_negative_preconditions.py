@@ -24,14 +24,13 @@ from needful.core.objects import Object, Type, Variable
 from needful.core.operators import DeletePattern, GroundOperator, Operator, Wildcard
 from needful.core.plans import Outcome, PlanningResult, SearchStatistics
 from needful.core.state import State
-from needful.planning.bilevel import plan
+from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.budget import Budget
 from needful.planning.engines.native_planner import NativePlanner
 from needful.planning.engines.python_planner import PythonPlanner
 from needful.planning.grounding import GroundProblem
 from needful.planning.heuristics import Ff, LmCut
 from needful.planning.pddl.writer import PddlStyle, write_pddl
-from needful.planning.planning_config import PlanningConfig
 from needful.planning.portfolio import Portfolio, anytime_portfolio, greedy_portfolio, paper_portfolio
 from pddl_tools import UnifiedPlanning, fast_downward_plan, k_star_plan
 from planning_problems import (

@@ -11,6 +11,7 @@ from fake_clock import FakeClock
 from needful.core.plans import SearchStatistics
 from needful.errors import PlannerError, UnknownNameError
 from needful.evaluation.records import config_hash
+from needful.planning.bilevel import PlanningConfig
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.engines.native_planner import ENGINE_BUILT, NativeProblem
@@ -25,7 +26,6 @@ from needful.planning.planners import (
     make_planner,
     planner_names,
 )
-from needful.planning.planning_config import PlanningConfig
 from needful.planning.portfolio import Portfolio, Stage, greedy_portfolio, paper_portfolio
 from planning_problems import Problem, toy_problem
 

@@ -14,8 +14,7 @@ import toy_world
 from needful.core.model import ConstantSampler
 from needful.core.plans import Draw, Outcome, PlanningResult
 from needful.errors import ResultsError
-from needful.planning.bilevel import plan
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig, plan
 from needful.storage.plans import (
     PlanStep,
     RecordedFailure,

@@ -22,7 +22,7 @@ from needful.envs.contract import Environment
 from needful.errors import DemonstrationError, LearningTimeoutError
 from needful.invention.invent import InventionConfig
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig
 from needful.policies.graph_policy import PolicyConfig
 from needful.sampler_learning.learn_samplers import SamplerConfig
 

@@ -13,7 +13,7 @@ from needful.approaches.learned_model import DROPPED, INVENTED, BilevelSolver
 from needful.core.model import PlanningModel
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError, ModelError, UnknownNameError
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig
 from needful.storage.json_fields import Field, Source
 from needful.storage.model_directory import MODEL_FILE, POLICY_FILE, StoredModel, load_model, load_policy
 

@@ -19,8 +19,8 @@ from needful.core.plans import AgentResult, PlanningResult
 from needful.core.tasks import Task
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError, importing_extra
+from needful.planning.bilevel import PlanningConfig
 from needful.planning.budget import Budget
-from needful.planning.planning_config import PlanningConfig
 from needful.policies.graph_policy import GraphPolicy
 from needful.policies.rollout import RolloutLimits, follow
 from needful.seeding import rng_for

@@ -34,9 +34,8 @@ from needful.operator_learning.explanation import TransitionEvidence
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.side_effects import SideEffect
 from needful.planning.agent import Agent, AgentConfig
-from needful.planning.bilevel import plan
+from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.pddl.writer import write_pddl
-from needful.planning.planning_config import PlanningConfig
 from needful.storage.evidence import (
     CLIMB_FILE,
     DOUBTS_FILE,

@@ -37,8 +37,7 @@ from needful.core.plans import PlanningResult
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.operator_learning.accidental_preconditions import ExaminedPreconditions
-from needful.planning.bilevel import plan
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig, plan
 from needful.seeding import rng_for, seed_for
 
 # The limits of planning in practice. They count nodes and simulated actions, not seconds, so that the

@@ -237,7 +237,7 @@ def describe_evaluation(summary: Mapping[str, Any]) -> str:
     ]
     if summary.get("solved_ignoring_preconditions"):
         count = counted(summary["solved_ignoring_preconditions"], "task")
-        lines.append(f"  {count} solved by ignoring a precondition, because there is no plan otherwise")
+        lines.append(f"  {count} solved by ignoring a precondition: there is no plan with all of them")
     if "execution" in summary:
         lines.append(_describe_execution(summary["execution"]))
     return "\n".join(lines)
@@ -269,7 +269,7 @@ def describe_plan(result: PlanningResult) -> str:
     )
     lines += _describe_suspects(result)
     if result.ignored:
-        lines.append("Ignored preconditions, because there is no plan otherwise:")
+        lines.append("There is no plan with all preconditions. This plan ignores:")
         lines += (f"  {one}" for one in result.ignored)
     return "\n".join([*lines, _conclusion(result)])
 

@@ -26,7 +26,7 @@ from needful.envs.checker import check_environment
 from needful.envs.contract import Environment, Split
 from needful.envs.findings import Finding, Findings
 from needful.errors import install_command
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig
 
 SAMPLED_TASKS = 12
 

@@ -19,8 +19,8 @@ from needful.envs.disturbances import Disturbances
 from needful.errors import UnknownNameError
 from needful.evaluation.execution import CLOSED_LOOP, OPEN_LOOP, ExecutionConfig
 from needful.invention.invent import InventionConfig
+from needful.planning.bilevel import PlanningConfig
 from needful.planning.planners import make_planner, planner_names
-from needful.planning.planning_config import PlanningConfig
 
 Member = TypeVar("Member", bound=Enum)
 

@@ -162,7 +162,7 @@ class IgnoredPrecondition:
     atom: LiftedAtom
 
     def __str__(self) -> str:
-        return f"{self.operator} needs {self.atom}"
+        return f"{self.atom} of {self.operator}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -184,7 +184,7 @@ class PlanningResult:
         unreachable: if there is no abstract plan, the goal atoms that no sequence of operators makes true.
             Empty if each atom can be reached by itself, or if this could not be decided quickly.
         ignored: the preconditions that the plan ignores, because there is no abstract plan otherwise. The
-            simulation shows that they were not needed.
+            simulation shows that they are not needed in this task.
     """
 
     outcome: Outcome
@@ -307,6 +307,7 @@ class AgentResult:
         statistics: counters and times of all planning for the task.
         suspects: the suspects of all calls of the planner; if a ground operator was a suspect several
             times, only the latest `Suspect` is kept.
+        ignored: the preconditions that one of the plans ignores; see `PlanningResult`.
     """
 
     outcome: Outcome
@@ -319,6 +320,7 @@ class AgentResult:
     failure: Failure | None = None
     statistics: SearchStatistics = field(default_factory=SearchStatistics)
     suspects: tuple[Suspect, ...] = ()
+    ignored: tuple[IgnoredPrecondition, ...] = ()
 
     def __repr__(self) -> str:
         replans = f"{self.replans} replan{'' if self.replans == 1 else 's'}"
@@ -332,5 +334,11 @@ class AgentResult:
     def to_planning_result(self) -> PlanningResult:
         """Return the executed actions as a planning result, without an abstract plan."""
         return PlanningResult(
-            self.outcome, (), self.actions, self.states, (), self.failure, self.statistics, self.suspects
+            self.outcome,
+            actions=self.actions,
+            states=self.states,
+            failure=self.failure,
+            statistics=self.statistics,
+            suspects=self.suspects,
+            ignored=self.ignored,
         )

@@ -29,8 +29,7 @@ from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import Environment, Split
 from needful.errors import DemonstrationError, InvalidInputError, NotProvidedError, UnknownNameError
-from needful.planning.bilevel import plan
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig, plan
 from needful.seeding import rng_for, seed_for
 
 # To collect n replays, at most n times this number of random actions are tried: some cannot be executed.

@@ -78,11 +78,11 @@ class Findings:
             raise
         except BaseException as error:
             raised = f"{subject} raised {type(error).__name__}: {error}"
-            # An `InvalidInputError` of this package already says what is wrong, so refer to it.
+            # The message of an `InvalidInputError` names what is wrong, so refer to it.
             self.add(
                 (raised + error_location(error)).rstrip("."),
                 location,
-                "Correct what this message names." if isinstance(error, InvalidInputError) else remedy,
+                "Correct it as this message explains." if isinstance(error, InvalidInputError) else remedy,
             )
 
     @property

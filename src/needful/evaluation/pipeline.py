@@ -52,7 +52,7 @@ from needful.evaluation.run_folder import RecordedProgress, RunFolder
 from needful.evaluation.sources import unused_parts
 from needful.invention.invent import InventionConfig
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig
 from needful.policies.graph_policy import PolicyConfig
 from needful.sampler_learning.learn_samplers import SamplerConfig
 from needful.storage.demonstrations import demonstrations_digest

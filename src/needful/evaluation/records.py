@@ -86,7 +86,7 @@ class RunRecord:
         config_hash: identifies the configuration of the run.
         objects: the number of objects in the task, 0 if unknown.
         suspects: one sentence per ground operator whose controller ran without reaching its subgoal.
-        ignored: one sentence per precondition that the plan ignores, such as "Wash needs IsDry(?x1)".
+        ignored: the preconditions that the plan ignores, such as "IsDry(?x1) of Wash".
         execution: how the plan was executed, and the numbers of executed controllers and replans. None, and
             absent in files, for open-loop execution in an exact world.
         preset: the preset of the run and which of its settings were changed; see `RunConfig`. Empty, and

@@ -16,9 +16,9 @@ from typing import Any
 
 from needful.errors import ResultsError
 from needful.evaluation.records import as_json, versions
+from needful.planning.bilevel import PlanningConfig
 from needful.planning.engines.native_planner import ENGINE_BUILT
 from needful.planning.planners import planner_name
-from needful.planning.planning_config import PlanningConfig
 from needful.storage.json_fields import JsonValue, Source, parse_json
 
 RUN_FILE = "run.json"

@@ -16,7 +16,7 @@ from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.definitions import AnyDefinition, defined_predicate
 from needful.core.demonstrations import Demonstration
 from needful.core.expressions import Expression
-from needful.core.objects import Object, Variable
+from needful.core.objects import Object, Type, Variable
 from needful.core.operators import GroundOperator, Operator, OperatorData
 from needful.errors import LearningTimeoutError
 from needful.invention.abstracted import DemonstrationAbstractor
@@ -45,6 +45,9 @@ MIN_GAIN = 0.5
 # if that is more. The limit is reached only if the predicates lead to far too many operators: in our
 # domains, learning with useful predicates takes at most half as many checks.
 MAX_CHECKS, MAX_CHECKS_PER_TRANSITION = 15_000, 25
+# A predicate is rejected if learning from all demonstrations gives more than this many times the operators
+# of learning from the training demonstrations: such operators describe accidents of single demonstrations.
+MAX_GROWTH = 1.5
 # At most this number of equivalent definitions are recorded for a predicate.
 MAX_ALTERNATIVES = 3
 
@@ -106,6 +109,11 @@ class Scorer:
     def learn(self, predicates: Sequence[Predicate]) -> Scored:
         """Learn operators from all demonstrations, without planning."""
         return Scored(tuple(predicates), self._learn(self.abstractor.with_predicates(predicates)), ())
+
+    def generalises(self, scored: Scored) -> bool:
+        """Return whether all demonstrations need about as many operators as the training demonstrations."""
+        everywhere = self.learn(scored.predicates).data
+        return 0 < len(everywhere) <= MAX_GROWTH * len(scored.data)
 
     def _learn(self, demonstrations: Sequence[Demonstration]) -> tuple[OperatorData, ...]:
         self.tried += 1
@@ -174,13 +182,17 @@ def _best_addition(
     reduction counts only up to the weight of the false uses that the proposal excludes. `Proposal.value` is
     thus an upper bound. The proposals are in the order of this bound; they are tried until it is below the
     best value. Return None if no value reaches `MIN_GAIN`.
+
+    Proposals whose operators do not generalise to all demonstrations are rejected, with all proposals for
+    the same arguments: these usually separate the same states.
     """
+    rejected: set[tuple[Type, ...]] = set()
     chosen: tuple[Proposal, Scored] | None = None
     best_value = MIN_GAIN
     for proposal in proposals:
         if proposal.value < best_value:
             break
-        if proposal.excluded < least_excluded:
+        if proposal.excluded < least_excluded or proposal.definition.arguments in rejected:
             continue
         needed = best_value * proposal.complexity
         predicate = defined_predicate(proposal.definition)
@@ -188,7 +200,10 @@ def _best_addition(
         gain = current.cost - tried.cost
         value = min(gain, proposal.excluded) / proposal.complexity
         if value > best_value or (value == best_value and chosen is None):
-            best_value, chosen = value, (proposal, tried)
+            if scorer.generalises(tried):
+                best_value, chosen = value, (proposal, tried)
+            else:
+                rejected.add(proposal.definition.arguments)
     return chosen
 
 

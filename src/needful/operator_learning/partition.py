@@ -262,8 +262,8 @@ def _aligned(
     the order matters for preconditions such as Partners(couple, first, second).
 
     The objects are chosen one transition after the other. Transitions with few choices come first, then
-    those with few atoms: few of their atoms are accidental. If the chosen objects do not share more atoms
-    than the first ones of each transition, the first ones are returned.
+    those with few atoms: few of their atoms are accidental. If the chosen objects share no more atoms than
+    the objects of the first matches, the latter are returned.
     """
     first = [(transition, given[0]) for transition, given in zip(transitions, equal, strict=True)]
     groups = candidate.interchangeable_indices.values()

@@ -14,8 +14,8 @@ from needful.errors import UnknownNameError
 from needful.evaluation.pipeline import RunConfig
 from needful.paper.domains import DOMAINS, HOUSEHOLD
 from needful.paper.methods import OURS, PAPER_LEARNERS
+from needful.planning.bilevel import PlanningConfig
 from needful.planning.planners import make_planner
-from needful.planning.planning_config import PlanningConfig
 from needful.sampler_learning.learn_samplers import PAPER_SAMPLERS
 from needful.sweeps.jobs import Job
 

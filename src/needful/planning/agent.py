@@ -23,6 +23,7 @@ from needful.core.plans import (
     AgentResult,
     Decision,
     Failure,
+    IgnoredPrecondition,
     Outcome,
     SearchStatistics,
     Suspect,
@@ -31,10 +32,9 @@ from needful.core.plans import (
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.errors import CheckedSettings, EnvironmentFailure, at_least
-from needful.planning.bilevel import plan
+from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.budget import Budget, Clock
 from needful.planning.observation import Observer
-from needful.planning.planning_config import PlanningConfig
 from needful.planning.refinement import Refinement, RefinementLimits, ResumableRefinement
 from needful.seeding import rng_for, seed_for
 
@@ -143,6 +143,7 @@ class _Episode:
         self.events: list[AgentEvent] = []
         self.statistics = SearchStatistics()
         self.suspects: dict[GroundOperator, Suspect] = {}
+        self.ignored: dict[IgnoredPrecondition, None] = {}
         self.observer = Observer(world, clock)
         self.states = [self._observe()]
 
@@ -331,6 +332,7 @@ class _Episode:
         result = plan(task, self.agent.model, self.agent.execute, limits, seed, self.clock)
         self.statistics.add(result.statistics)
         self.suspects.update((suspect.operator, suspect) for suspect in result.suspects)
+        self.ignored.update(dict.fromkeys(result.ignored))
         if result.solved:
             self._follow(result.abstract_plan, result.actions, result.states)
             self.failed_plans = 0
@@ -391,4 +393,5 @@ class _Episode:
             failure,
             self.statistics,
             tuple(self.suspects.values()),
+            tuple(self.ignored),
         )

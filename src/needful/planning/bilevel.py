@@ -3,41 +3,116 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from needful.abstraction import abstract
-from needful.core.atoms import AbstractState, GroundAtom
+from needful.core.atoms import AbstractState
 from needful.core.controllers import Execute
 from needful.core.model import PlanningModel
-from needful.core.operators import GroundOperator
-from needful.core.plans import (
-    AbstractPlan,
-    Failure,
-    Outcome,
-    PlanningResult,
-    SearchStatistics,
-    Suspect,
-)
+from needful.core.plans import AbstractPlan, Outcome, PlanningResult, SearchStatistics, necessary_atoms
 from needful.core.tasks import AbstractTask, Task
-from needful.errors import InvalidInputError, UnknownNameError
+from needful.errors import InvalidInputError, UnknownNameError, check_at_least, check_seconds
+from needful.planning.attempt import Attempt
 from needful.planning.budget import Budget, Clock
-from needful.planning.costs import Suspicions
 from needful.planning.failure_details import add_failure_details
-from needful.planning.interfaces import PlanStream, Problem
-from needful.planning.planning_config import PlanningConfig
-from needful.planning.refinement import Refinement, RefinementLimits, ResumableRefinement
+from needful.planning.interfaces import Planner
+from needful.planning.planners import default_planner
 from needful.planning.relaxation import Relaxation, relaxations
-from needful.seeding import rng_for, seed_for
 
-# In the first round of refinement, an abstract plan gets this many times `samples_per_step` tries for each
-# of its steps. Each further round allows twice as many. After MAX_ROUNDS rounds, the task counts as failed.
-FIRST_ROUND, MAX_ROUNDS = 2, 4
-# The maximum number of nodes of a search that does not rely on distrusted initial atoms.
-DISTRUSTING_NODES = 10_000
-# If there is no abstract plan, preconditions are ignored in at most MAX_RELAXATIONS ways; see `relaxation`.
-# For each way, at most RELAXED_PLANS plans are refined, and at most RELAXED_NODES nodes are created.
+# If there is no abstract plan, planning ignores preconditions in at most MAX_RELAXATIONS ways; see
+# `relaxation`. For each way, `max_abstract_plans` is RELAXED_PLANS, and `max_nodes` at most RELAXED_NODES.
 MAX_RELAXATIONS, RELAXED_PLANS, RELAXED_NODES = 40, 2, 10_000
+
+# A function that takes an abstract plan, the initial abstract state and the goal. It returns the plan's
+# subgoals: the atoms that must hold before the plan, and for each step the atoms that must hold after it.
+Subgoals: TypeAlias = Callable[[AbstractPlan, AbstractState, AbstractState], tuple[AbstractState, ...]]
+
+
+def necessary_subgoals(
+    plan: AbstractPlan, initial: AbstractState, goal: AbstractState
+) -> tuple[AbstractState, ...]:
+    """Return the subgoals of a plan: the atoms that the remaining steps and the goal need.
+
+    The first set of atoms must hold before the plan; each further set must hold after one step.
+    """
+    return necessary_atoms(plan, goal)
+
+
+def predicted_subgoals(
+    plan: AbstractPlan, initial: AbstractState, goal: AbstractState
+) -> tuple[AbstractState, ...]:
+    """Return the subgoals of a plan: the initial atoms, then all atoms predicted after each step."""
+    states = [initial]
+    for step in plan:
+        states.append(step.apply(states[-1]))
+    return tuple(states)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningConfig:
+    """The settings of `plan`.
+
+    Attributes:
+        timeout: seconds per task, for grounding, search and refinement together.
+        max_abstract_plans: the maximum number of abstract plans to refine; with 1, a failed refinement ends
+            planning. If the maximum is above 1 and planning is adaptive, a plan does not count if the
+            simulator names new objects that made it fail (see `EnvironmentFailure`). New plans deal with
+            these objects first. Plans that avoid initial atoms because a step failed (see `adaptive`) do
+            not count, either.
+        samples_per_step: how many times to try a step with continuous parameters.
+        horizon: the maximum number of low-level actions in a plan. With None, solvers and demonstrators use
+            the `horizon` of their environment, and `plan` has no limit.
+        max_nodes: how many search nodes may be created per task, or None for no limit.
+        max_ground_operators: how many ground operators a problem may have, or None for no limit.
+        allow_noops: whether to plan with operators that have no effects, and with operators whose only
+            effects are quantified deletes.
+        subgoals: computes the atoms that must hold after each step: `necessary_subgoals` or
+            `predicted_subgoals`.
+        planner: finds the abstract plans; see `make_planner`.
+        adaptive: whether planning adapts to failed refinements. If so, plans are refined in rounds, ground
+            operators that miss their subgoals cost more in later searches, and parameters that failed are
+            changed (see `RefinementLimits.perturb`). If a step fails although its preconditions hold
+            initially, every second search makes one of them true again. If planning is not adaptive, each
+            plan is refined to the end before the next one, as in the paper.
+        clock: the clock of the timeout. `time.thread_time` measures CPU time, which does not depend on
+            other programs on the machine; it requires a planner that runs in this process.
+    """
+
+    timeout: float = 10.0
+    max_abstract_plans: int = 8
+    samples_per_step: int = 10
+    horizon: int | None = None
+    max_nodes: int | None = 20_000_000
+    max_ground_operators: int | None = 2_500_000
+    allow_noops: bool = True
+    subgoals: Subgoals = necessary_subgoals
+    planner: Planner = field(default_factory=default_planner)
+    adaptive: bool = True
+    clock: Clock = time.monotonic
+
+    def __post_init__(self) -> None:
+        check_seconds(timeout=self.timeout)
+        check_at_least(
+            1,
+            max_abstract_plans=self.max_abstract_plans,
+            samples_per_step=self.samples_per_step,
+            horizon=self.horizon,
+            max_nodes=self.max_nodes,
+            max_ground_operators=self.max_ground_operators,
+        )
+
+    @property
+    def action_limit(self) -> int:
+        """The horizon, or the largest integer if there is none."""
+        return sys.maxsize if self.horizon is None else self.horizon
+
+    def with_horizon(self, horizon: int) -> PlanningConfig:
+        """Return these settings with the given horizon, unless they have one."""
+        return replace(self, horizon=horizon) if self.horizon is None else self
 
 
 def plan(
@@ -57,7 +132,8 @@ def plan(
     interrupts planning, the result depends only on the arguments. `clock` replaces the clock of `config`.
 
     If there is no abstract plan, planning ignores preconditions that may be too strict; see
-    `PlanningResult.ignored`. With `strict`, or if planning is not adaptive, it never does.
+    `PlanningResult.ignored`. With `strict`, or if planning is not adaptive, it never does. If this does not
+    solve the task, the outcome is `NO_ABSTRACT_PLAN`, even if time ran out.
 
     If no abstract plan can be refined, the result describes the attempt that failed at the latest step.
     If time or the limit on nodes is exhausted, the outcome is `TIMEOUT` or `OUT_OF_NODES`.
@@ -83,14 +159,15 @@ def plan(
     if problem is None:
         outcome = Outcome.TIMEOUT if budget.expired() else Outcome.OUT_OF_NODES
         return PlanningResult(outcome, statistics=statistics)
-    attempt = _Attempt(task, initial, model, execute, config, seed, budget, statistics, problem)
+    attempt = Attempt(task, initial, model, execute, config, seed, budget, statistics, problem)
     result = PlanningResult(Outcome.NO_ABSTRACT_PLAN, statistics=statistics)
     if problem.goal_reachable:
         result = attempt.run()
     adaptive = config.adaptive and config.max_abstract_plans > 1
     if result.outcome is Outcome.NO_ABSTRACT_PLAN and adaptive and not strict:
+        result = add_failure_details(result, abstracted, operators, config.planner, budget)
         ways = relaxations(operators, abstracted, config.planner, budget)
-        result = _ignoring_preconditions(attempt, ways) or result
+        return _ignoring_preconditions(attempt, ways) or result
     return add_failure_details(result, abstracted, operators, config.planner, budget)
 
 
@@ -107,283 +184,26 @@ def _check(task: Task, model: PlanningModel) -> None:
             raise UnknownNameError("predicate in the goal", atom.predicate.name, known)
 
 
-@dataclass(slots=True)
-class _PlanAttempt:
-    """One abstract plan, and how far its refinement got.
-
-    Attributes:
-        steps: the indices of the plan's ground operators.
-        plan: the abstract plan.
-        subgoals: its subgoals; see `Subgoals`.
-        refinement: the search for parameters.
-        samples: the number of samples drawn so far.
-    """
-
-    steps: tuple[int, ...]
-    plan: AbstractPlan
-    subgoals: tuple[AbstractState, ...]
-    refinement: ResumableRefinement
-    samples: int = 0
-
-
-@dataclass(slots=True)
-class _Attempt:
-    """One call of `plan`: the task and settings, and what was found out so far.
-
-    Attributes:
-        task, initial, model, execute, config, seed, budget, statistics: the task, settings and counters.
-        problem: the ground problem with the discovered failures and costs.
-        stream: the running search; None if it must be started with the current problem.
-        suspicions: the ground operators that missed their subgoals.
-        distrusted: the ground operators that failed although their preconditions held initially, as the
-            keys of a dict. None if there is no plan without these initial atoms.
-        distrusting: whether the running search does not rely on these initial atoms.
-        distrusting_plans: how many plans of such searches were refined; they do not count for
-            `max_abstract_plans`.
-        tried: the plans that were refined, as indices of ground operators.
-        revealing_plans: how many refined plans do not count for `max_abstract_plans`, because the simulator
-            reported objects that made them fail and that new plans must deal with.
-        deepest: the result of the refinement that failed at the latest step.
-        sampled_failures: how many revealing plans since the last restart failed at a step with continuous
-            parameters; only such plans are a reason to restart.
-        restarts: how often planning forgot the reported objects and started again; see `run`.
-        ground_operators: the ground operators of all plans so far, by index; plans share most of them.
-    """
-
-    task: Task
-    initial: AbstractState
-    model: PlanningModel
-    execute: Execute
-    config: PlanningConfig
-    seed: int
-    budget: Budget
-    statistics: SearchStatistics
-    problem: Problem
-    stream: PlanStream | None = None
-    suspicions: Suspicions = field(default_factory=Suspicions)
-    distrusted: dict[int, None] | None = field(default_factory=dict)
-    distrusting: bool = False
-    distrusting_plans: int = 0
-    tried: list[tuple[int, ...]] = field(default_factory=list)
-    revealing_plans: int = 0
-    deepest: PlanningResult | None = None
-    sampled_failures: int = 0
-    restarts: int = 0
-    ground_operators: dict[int, GroundOperator] = field(default_factory=dict)
-
-    def run(self) -> PlanningResult:
-        """Refine abstract plans until one succeeds, or return the result that failed at the latest step.
-
-        The simulator can report objects that made a step fail, and new plans deal with these objects first.
-        If the step has continuous parameters, other samples may fail because of other objects, or succeed.
-        So if no new plan succeeds, planning forgets the reported objects and restarts with other samples,
-        until `max_abstract_plans` is reached.
-        """
-        unchanged = self.problem
-        result = self._run_rounds()
-        while self._can_restart(result):
-            self.restarts += 1
-            self.problem, self.stream, self.tried, self.distrusted = unchanged, None, [], {}
-            self.suspicions, self.sampled_failures = Suspicions(), 0
-            result = self._run_rounds()
-        return replace(result, suspects=tuple(self.suspicions.suspects.values()))
-
-    def _can_restart(self, result: PlanningResult) -> bool:
-        """Return whether a restart with other samples may help, and plans and time are left for it."""
-        if result.solved or result.outcome in (Outcome.TIMEOUT, Outcome.OUT_OF_NODES):
-            return False
-        return self.sampled_failures > 0 and self._plans_left > 0 and not self.budget.expired()
-
-    @property
-    def _plans_left(self) -> int:
-        """How many abstract plans may still be refined; each restart counts as one plan."""
-        uncounted = self.revealing_plans + self.distrusting_plans
-        return self.config.max_abstract_plans - self.statistics.abstract_plans + uncounted - self.restarts
-
-    def _run_rounds(self) -> PlanningResult:
-        """Refine in rounds, so that a plan that is hard to refine does not take the time of the others.
-
-        In the first round, a plan gets `FIRST_ROUND` times `samples_per_step` tries for each of its steps.
-        In each further round, the plans that were interrupted get twice as many as in the round before.
-        If planning is not adaptive, the first round has no limit.
-        """
-        interrupted: list[_PlanAttempt] = []
-        for number in range(MAX_ROUNDS):
-            waiting, interrupted = interrupted, []
-            for attempt in itertools.chain(waiting, self._new_plans()):
-                max_tries = None
-                if self.config.adaptive:
-                    max_tries = (FIRST_ROUND << number) * self.config.samples_per_step * len(attempt.steps)
-                result, refinement = self._refine(attempt, max_tries)
-                if refinement.failure is None:
-                    return result
-                self.deepest = _deeper(self.deepest, result)
-                if result.outcome is Outcome.TIMEOUT:
-                    return replace(self.deepest, outcome=Outcome.TIMEOUT)
-                self._learn_from(attempt, refinement, refinement.failure)
-                if not refinement.complete:
-                    interrupted.append(attempt)
-            if not interrupted or self._end_reason is Outcome.TIMEOUT:
-                break
-        return self._without_success()
-
-    def _new_plans(self) -> Iterator[_PlanAttempt]:
-        """Yield abstract plans that were not tried yet; a changed problem restarts the search."""
-        while self._plans_left > 0:
-            started = self.budget.clock()
-            if self.stream is None:
-                self.stream = self._start_search()
-            steps = next(self.stream, None)
-            self.statistics.seconds_search += self.budget.clock() - started
-            if steps is not None:
-                self.tried.append(steps)
-                self.distrusting_plans += self.distrusting
-                yield self._start_refinement(steps)
-            elif self.distrusting and self._end_reason is not Outcome.TIMEOUT:
-                # The search continues with all initial atoms, for the rest of the task.
-                self.distrusted, self.stream = None, None
-            else:
-                return
-
-    def _start_search(self) -> PlanStream:
-        """Start a search; every other search does not rely on distrusted initial atoms, if there are any.
-
-        Such a search has a limit on its nodes, because there may be no plan without these atoms.
-        """
-        problem, budget = self.problem, self.budget
-        self.distrusting = bool(self.distrusted) and not self.distrusting
-        if self.distrusting:
-            for step in self.distrusted or ():
-                problem = problem.with_distrusted_start(step)
-            nodes = self.statistics.nodes_created + DISTRUSTING_NODES
-            budget = replace(budget, max_nodes=min(nodes, budget.max_nodes or nodes))
-        seed = seed_for(self.seed, "search", len(self.problem.failures))
-        return problem.plans(seed, budget, self.statistics)
-
-    def _start_refinement(self, steps: tuple[int, ...]) -> _PlanAttempt:
-        abstract_plan = self._abstract_plan(steps)
-        config = self.config
-        subgoals = config.subgoals(abstract_plan, self.initial, self.task.goal)
-        samples, actions = config.samples_per_step, config.action_limit
-        limits = RefinementLimits(samples, actions, self.budget, config.adaptive)
-        if self.restarts:
-            # After a restart, use all tries of a step, even if each try reports the same objects.
-            limits = replace(limits, same_reports=samples)
-        rng = rng_for(self.seed, "refinement", self.statistics.abstract_plans)
-        self.statistics.abstract_plans += 1
-        refinement = ResumableRefinement(
-            abstract_plan, subgoals, self.task.initial_state, self.model.samplers, self.execute, limits, rng
-        )
-        return _PlanAttempt(steps, abstract_plan, subgoals, refinement)
-
-    def _abstract_plan(self, steps: tuple[int, ...]) -> AbstractPlan:
-        new = [step for step in dict.fromkeys(steps) if step not in self.ground_operators]
-        self.ground_operators.update(zip(new, self.problem.plan(new), strict=True))
-        return tuple(self.ground_operators[step] for step in steps)
-
-    def _refine(self, attempt: _PlanAttempt, max_tries: int | None) -> tuple[PlanningResult, Refinement]:
-        started = self.budget.clock()
-        refinement = attempt.refinement.resume(max_tries)
-        self.statistics.seconds_refinement += self.budget.clock() - started
-        self.statistics.samples += refinement.samples - attempt.samples
-        attempt.samples = refinement.samples
-        outcome = refinement.failure.outcome if refinement.failure else Outcome.SOLVED
-        result = PlanningResult(
-            outcome,
-            attempt.plan,
-            refinement.actions,
-            refinement.states,
-            attempt.subgoals,
-            refinement.failure,
-            self.statistics,
-        )
-        return result, refinement
-
-    def _learn_from(self, attempt: _PlanAttempt, refinement: Refinement, failure: Failure) -> None:
-        """Change the problem after a failed refinement; if it changes, the search must restart.
-
-        If the simulator reported that some objects made a step fail, new plans must deal with these objects
-        before they use this step. If the step never reached its subgoal although its controller ran, or if
-        dealing with the objects did not help, the cost of its ground operator rises. If initial atoms
-        may have misled the plan (`_misled`), they are distrusted. If planning is not adaptive, only
-        reported objects change the problem.
-        """
-        step, suspect = attempt.steps[failure.step], refinement.suspect
-        changed = self.problem.with_failure(step, refinement.offending)
-        if changed is not self.problem and self.config.adaptive and self.config.max_abstract_plans > 1:
-            self.revealing_plans += 1
-            self.sampled_failures += attempt.plan[failure.step].operator.controller.dimension > 0
-        if changed is self.problem and refinement.offending:
-            suspect = Suspect(attempt.plan[failure.step], (), 1)
-        self.suspicions = self.suspicions.with_success(attempt.plan[: failure.step])
-        if suspect is not None:
-            self.suspicions = self.suspicions.with_suspect(step, suspect)
-        adaptive = self.config.adaptive
-        if adaptive and self.distrusted is not None and self._misled(attempt, failure, suspect):
-            self.distrusted[step] = None
-        if not self.config.adaptive:
-            if changed is not self.problem:
-                self.problem, self.stream = changed, None
-        elif changed is not self.problem or suspect is not None or self.distrusted:
-            self.problem = changed.with_costs(self.suspicions.costs(), self.tried)
-            self.stream = None
-
-    def _misled(self, attempt: _PlanAttempt, failure: Failure, suspect: Suspect | None) -> bool:
-        """Return whether a step failed probably because it relied on a wrong initial atom.
-
-        Either its controller never started, or all its tries missed the same add effect. At least one of
-        its preconditions held initially and was not added by an earlier step.
-        """
-        step = attempt.plan[failure.step]
-        missed = suspect.missing if suspect is not None and suspect.operator == step else ()
-        if failure.outcome is not Outcome.NOT_INITIABLE and step.add_effects.isdisjoint(missed):
-            return False
-        added = frozenset[GroundAtom]().union(*(one.add_effects for one in attempt.plan[: failure.step]))
-        return not (step.preconditions & self.initial).issubset(added)
-
-    @property
-    def _end_reason(self) -> Outcome | None:
-        return None if self.stream is None else self.stream.end_reason
-
-    def _without_success(self) -> PlanningResult:
-        end_reason = self._end_reason
-        if self.deepest is None:
-            return PlanningResult(end_reason or Outcome.NO_ABSTRACT_PLAN, statistics=self.statistics)
-        if end_reason in (Outcome.TIMEOUT, Outcome.OUT_OF_NODES):
-            return replace(self.deepest, outcome=end_reason)
-        failure = self.deepest.failure
-        if failure and failure.outcome is Outcome.ENVIRONMENT_FAILURE and self._plans_left <= 0:
-            limit = f"No further plans are tried: max_abstract_plans is {self.config.max_abstract_plans}."
-            return replace(self.deepest, failure=replace(failure, detail=f"{failure.detail} {limit}"))
-        return self.deepest
-
-
-def _ignoring_preconditions(attempt: _Attempt, ways: Iterator[Relaxation]) -> PlanningResult | None:
+def _ignoring_preconditions(attempt: Attempt, ways: Iterator[Relaxation]) -> PlanningResult | None:
     """Plan with fewer preconditions, after an attempt without a plan; None if this does not help."""
     config = replace(attempt.config, max_abstract_plans=RELAXED_PLANS)
-    budget = replace(attempt.budget, max_nodes=min(RELAXED_NODES, config.max_nodes or RELAXED_NODES))
     total = attempt.statistics
     for way in itertools.islice(ways, MAX_RELAXATIONS):
+        nodes = RELAXED_NODES
+        if config.max_nodes is not None:
+            nodes = min(nodes, config.max_nodes - total.nodes_created)
+        if nodes < 1:
+            break
+        budget = replace(attempt.budget, max_nodes=nodes)
         names = {one.name for one in way.operators}
         samplers = {name: sampler for name, sampler in attempt.model.samplers.items() if name in names}
         model = replace(attempt.model, operators=way.operators, samplers=samplers)
         task, initial, execute, seed = attempt.task, attempt.initial, attempt.execute, attempt.seed
         counters = SearchStatistics()
-        result = _Attempt(task, initial, model, execute, config, seed, budget, counters, way.problem).run()
+        relaxed = Attempt(task, initial, model, execute, config, seed, budget, counters, way.problem)
+        relaxed.distrusted = None  # ignoring a precondition is daring enough
+        result = relaxed.run()
         total.add(counters)
         if result.solved:
             return replace(result, ignored=way.ignored_in(result.abstract_plan), statistics=total)
     return None
-
-
-def _deeper(one: PlanningResult | None, other: PlanningResult) -> PlanningResult:
-    """Compare two failed results and return the one with the later failed step; on a tie, `other`.
-
-    An `ENVIRONMENT_FAILURE` counts as earlier than all others: the next search can deal with its objects.
-    """
-    return other if one is None or _depth(other) >= _depth(one) else one
-
-
-def _depth(result: PlanningResult) -> tuple[bool, int]:
-    assert result.failure is not None
-    return result.failure.outcome is not Outcome.ENVIRONMENT_FAILURE, result.failure.step

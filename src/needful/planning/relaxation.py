@@ -21,7 +21,7 @@ from needful.planning.interfaces import Planner, Problem
 
 @dataclass(frozen=True, slots=True)
 class Relaxation:
-    """Operators that lack some preconditions, with which the goal is reachable if deletes are ignored.
+    """Operators that lack some preconditions, so that the goal may be reachable.
 
     Attributes:
         operators: all operators.
@@ -45,9 +45,12 @@ def relaxations(
     """Yield operators that lack a precondition, in the order in which to plan with them.
 
     First, one operator lacks one precondition. Then all operators lack the preconditions of one predicate.
-    In both groups, atoms that no operator adds come first: no plan can make them true.
+    In both groups, atoms that no operator adds come first: no plan can make them true. Nothing is yielded
+    if no operator can add one of the goal atoms.
     """
     achievable = {atom.predicate for one in operators for atom in one.add_effects}
+    if any(atom.predicate not in achievable for atom in task.goal - task.initial):
+        return
     single = [
         IgnoredPrecondition(one.name, atom) for one in operators for atom in sorted(one.preconditions)
     ]
@@ -69,4 +72,9 @@ def _without(operator: Operator, ignored: Sequence[IgnoredPrecondition]) -> Oper
     dropped = frozenset(one.atom for one in ignored if one.operator == operator.name)
     if not dropped:
         return operator
-    return replace(operator, preconditions=operator.preconditions - dropped)
+    # An add effect that is also a precondition is only kept true, so it is dropped, too.
+    return replace(
+        operator,
+        preconditions=operator.preconditions - dropped,
+        add_effects=operator.add_effects - dropped,
+    )

@@ -15,8 +15,8 @@ from typing import Any
 from needful.errors import InvalidInputError, UnknownNameError, check_at_least
 from needful.evaluation.pipeline import RunConfig
 from needful.evaluation.records import config_hash
+from needful.planning.bilevel import PlanningConfig
 from needful.planning.planners import DEFAULT_PLANNER, make_planner
-from needful.planning.planning_config import PlanningConfig
 from needful.sampler_learning.learn_samplers import PAPER_SAMPLERS, SamplerConfig
 from needful.storage.json_fields import Field, JsonValue, dump_json
 

@@ -31,8 +31,7 @@ from needful.envs.household.scene.scene import FLOOR, HOUSE_OBJECT, ROBOT_OBJECT
 from needful.envs.household.simulation import world as worlds
 from needful.envs.household.simulation.world import MAX_WORLDS, make_house
 from needful.errors import InvalidInputError
-from needful.planning.bilevel import plan
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig, plan
 from tiny_house import WALLS, scene_of
 
 DOMAINS = [OpeningPresents, LockingWindows, CollectingCans, SortingBooks]

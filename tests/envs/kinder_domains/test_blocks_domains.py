@@ -17,8 +17,7 @@ from needful.envs.kinder.bodies import Pose
 from needful.envs.kinder.environment import KinderEnvironment
 from needful.envs.kinder.motion import turn_between
 from needful.envs.kinder.pose_lattice import PoseLattice
-from needful.planning.bilevel import plan
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig, plan
 
 
 def _environment(name: str) -> KinderEnvironment:

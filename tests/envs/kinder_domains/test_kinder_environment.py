@@ -32,8 +32,7 @@ from needful.envs.kinder.motion import Waypoint, Waypoints
 from needful.envs.kinder.stick_button import StickButton2D
 from needful.errors import MissingPackageError, UnknownNameError
 from needful.evaluation.evaluate import achieves_goal
-from needful.planning.bilevel import plan
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig, plan
 
 
 def _environment(name: str) -> KinderEnvironment:

@@ -19,8 +19,7 @@ from needful.envs.catalogue import make_environment
 from needful.envs.kinder.bodies import Disc, object_bodies, overlap
 from needful.envs.kinder.environment import CIRCLE
 from needful.envs.kinder.push_pull_hook import HOOK, PushPullHook2D
-from needful.planning.bilevel import plan
-from needful.planning.planning_config import PlanningConfig
+from needful.planning.bilevel import PlanningConfig, plan
 
 # The first grasp is in the middle of the long part of the hook.
 GRASP = (0.5, 1.0)

@@ -17,14 +17,13 @@ from needful.core.operators import DeletePattern, Operator, Wildcard
 from needful.core.plans import Outcome, SearchStatistics
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
-from needful.planning.bilevel import plan
+from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.budget import Budget
 from needful.planning.costs import OperatorCosts
 from needful.planning.engines.a_star import AStar
 from needful.planning.engines.python_planner import PythonPlanner, with_failure
 from needful.planning.grounding import GroundProblem
 from needful.planning.interfaces import Search
-from needful.planning.planning_config import PlanningConfig
 from planning_problems import (
     Problem,
     cheapest_costs,

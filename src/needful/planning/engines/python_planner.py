@@ -24,7 +24,8 @@ from needful.planning.grounding import EncodedOperator, GroundProblem, ground, o
 from needful.planning.interfaces import PlanStream, Search
 from needful.planning.portfolio import anytime_portfolio
 
-# In a failure (step, object), this number instead of an object means that the initial atoms are distrusted.
+# A failure is a pair (step, object). With this number as the object, the step may not rely on initial
+# atoms.
 INITIAL_ATOMS = -1
 
 
@@ -158,9 +159,9 @@ def _with_one_failure(problem: GroundProblem, failure: tuple[int, int]) -> Groun
 
 
 def establishes(problem: GroundProblem, step: int) -> list[bool]:
-    """Return for each ground operator whether it makes a precondition of `step` true that holds initially.
+    """Return for each ground operator whether it adds a precondition of `step` that holds initially.
 
-    Operators that themselves need this atom do not count. If there is no such operator except `step`, the
+    An operator does not count if it needs the atom itself. If there is no such operator except `step`, the
     result is True for all operators.
     """
     distrusted = problem.ground_operators[step].preconditions & problem.initial
