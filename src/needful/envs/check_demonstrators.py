@@ -1,7 +1,8 @@
-"""Check the demonstrators of an environment: its oracle model, its scripted policy and its recordings."""
+"""Check the optional methods of an environment, above all its demonstrators, and its recordings."""
 
 from __future__ import annotations
 
+import difflib
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
@@ -23,6 +24,23 @@ from needful.errors import NotProvidedError
 from needful.seeding import rng_for
 
 Solve: TypeAlias = Callable[[Environment, Task], PlanningResult]
+
+# The methods of an environment that its author may leave out.
+OPTIONAL_METHODS = ("oracle_model", "demonstrate", "draw", "trace", "confirms")
+
+
+def check_method_names(env: Environment, findings: Findings) -> None:
+    """Add a note for each method whose name is probably a misspelled name of an optional method."""
+    inherited = [one for one in type(env).__mro__ if one.__module__.startswith("needful.")]
+    known = {name for one in inherited for name in vars(one)}
+    missing = [name for name in OPTIONAL_METHODS if getattr(type(env), name) is getattr(Environment, name)]
+    for name in sorted(set(dir(type(env))) - known):
+        similar = difflib.get_close_matches(name, missing, n=1, cutoff=0.85)
+        if similar and not name.startswith("_") and callable(getattr(type(env), name)):
+            findings.note(
+                f"The method `{name}` looks like a misspelled `{similar[0]}`. "
+                "Rename it if the package should call it."
+            )
 
 
 def check_oracle(env: Environment, states: Sequence[State], seed: int, findings: Findings) -> None:

@@ -7,7 +7,6 @@ environment, the environment has hidden state.
 
 from __future__ import annotations
 
-import difflib
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from needful.envs.adapters.snapshots import SnapshotEnvironment
 from needful.envs.catalogue import ATTRIBUTES, SET_ATTRIBUTES, check_name
 from needful.envs.check_demonstrators import (
     Solve,
+    check_method_names,
     check_oracle,
     check_recordings,
     check_solving,
@@ -33,9 +33,6 @@ from needful.envs.contract import Environment, MultiStepEnvironment, Split
 from needful.envs.findings import CheckFailure, Finding, Findings, check_type
 from needful.errors import EnvironmentFailure
 from needful.seeding import rng_for
-
-# The methods of an environment that its author may leave out.
-OPTIONAL_METHODS = ("oracle_model", "demonstrate", "draw", "trace", "confirms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +89,7 @@ def check_environment(
 def _check_behaviour(
     env: Environment, seed: int, tasks: int, rounds: int, solve: Solve | None, findings: Findings
 ) -> None:
-    _check_method_names(env, findings)
+    check_method_names(env, findings)
     sampled = _sample_tasks(env, tasks, seed, findings)
     _check_goals(env, sampled, findings)
     starts = [task.initial_state for task in sampled.values()]
@@ -108,20 +105,6 @@ def _check_behaviour(
         _check_drawing(env, name, task, findings)
     if solve is not None:
         check_solving(env, sampled, solve, seed, findings)
-
-
-def _check_method_names(env: Environment, findings: Findings) -> None:
-    """Add a note for each method whose name is probably a misspelled name of an optional method."""
-    inherited = [one for one in type(env).__mro__ if one.__module__.startswith("needful.")]
-    known = {name for one in inherited for name in vars(one)}
-    missing = [name for name in OPTIONAL_METHODS if getattr(type(env), name) is getattr(Environment, name)]
-    for name in sorted(set(dir(type(env))) - known):
-        similar = difflib.get_close_matches(name, missing, n=1, cutoff=0.85)
-        if similar and not name.startswith("_") and callable(getattr(type(env), name)):
-            findings.note(
-                f"The method `{name}` looks like a misspelled `{similar[0]}`. "
-                "Rename it if the package should call it."
-            )
 
 
 def _check_vocabulary(env: Environment, findings: Findings) -> None:
