@@ -164,5 +164,5 @@ def _as_json(result: PlanningResult) -> dict[str, Any]:
             {"operator": str(one.operator), "missing": list(map(str, one.missing)), "tries": one.tries}
             for one in result.suspects
         ],
-        "ignored": list(map(str, result.ignored)),
+        **({"ignored": list(map(str, result.ignored))} if result.ignored else {}),
     }
