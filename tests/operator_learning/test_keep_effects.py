@@ -104,13 +104,20 @@ def test_hints_decide_between_groundings_that_score_equally():
     assert {str(atom) for atom in going(without_hints).preconditions} == {"Near(?x0, ?x2)"}
 
 
-def test_unambiguous_transitions_decide_between_groundings_without_hints():
-    """In the last two demonstrations, only the held cup stays near. So the kept cup is the held one."""
+def start_with_unambiguous_transitions() -> tuple:
+    """Return a problem, a hypothesis of putting, and a candidate of going with a kept cup but no hints.
+
+    In the last two demonstrations, only the held cup stays near.
+    """
     demos = (*AMBIGUOUS, carrying(B, (A, B), (B,)), carrying(C, (A, C), (C,)))
     problem = LearningProblem.of(demos, partly_bound)
     putting = improve_coverage(problem.empty_hypothesis(), problem)
     stripped = replace(GOING, preconditions=frozenset({NEAR.lifted(*GOING.parameters[::2])}))
-    candidate = canonical_candidate(stripped, {})
+    return problem, putting, canonical_candidate(stripped, {})
+
+
+def test_unambiguous_transitions_decide_between_groundings_without_hints():
+    problem, putting, candidate = start_with_unambiguous_transitions()
     (going,) = (
         one
         for one in problem.fit((*putting.candidates, candidate), putting).fitted
@@ -123,11 +130,7 @@ def test_unambiguous_transitions_decide_between_groundings_without_hints():
 
 
 def test_a_new_hint_changes_the_kept_cup_as_in_a_new_partition():
-    demos = (*AMBIGUOUS, carrying(B, (A, B), (B,)), carrying(C, (A, C), (C,)))
-    problem = LearningProblem.of(demos, partly_bound)
-    putting = improve_coverage(problem.empty_hypothesis(), problem)
-    stripped = replace(GOING, preconditions=frozenset({NEAR.lifted(*GOING.parameters[::2])}))
-    plain = canonical_candidate(stripped, {})
+    problem, putting, plain = start_with_unambiguous_transitions()
     wrong = {(0, 0): {plain.operator.parameters[2]: problem.demonstrations[0].table.object_number[A]}}
     hinted = replace(plain, hints=wrong)
     for before, after in ((plain, hinted), (hinted, plain)):

@@ -52,7 +52,7 @@ class _RefinedPlan:
 
 @dataclass(slots=True)
 class Attempt:
-    """One call of `plan`: the task and settings, and what was found out so far.
+    """An attempt to plan for a task with a model: the settings, and what was found out so far.
 
     Attributes:
         task, initial, model, execute, config, seed, budget, statistics: the task, settings and counters.
@@ -134,19 +134,21 @@ class Attempt:
         interrupted: list[_RefinedPlan] = []
         for number in range(MAX_ROUNDS):
             waiting, interrupted = interrupted, []
-            for attempt in itertools.chain(waiting, self._new_plans()):
+            for candidate in itertools.chain(waiting, self._new_plans()):
                 max_tries = None
                 if self.config.adaptive:
-                    max_tries = (FIRST_ROUND << number) * self.config.samples_per_step * len(attempt.steps)
-                result, refinement = self._refine(attempt, max_tries)
+                    max_tries = (
+                        (FIRST_ROUND << number) * self.config.samples_per_step * len(candidate.steps)
+                    )
+                result, refinement = self._refine(candidate, max_tries)
                 if refinement.failure is None:
                     return result
                 self.deepest = _deeper(self.deepest, result)
                 if result.outcome is Outcome.TIMEOUT:
                     return replace(self.deepest, outcome=Outcome.TIMEOUT)
-                self._learn_from(attempt, refinement, refinement.failure)
+                self._learn_from(candidate, refinement, refinement.failure)
                 if not refinement.complete:
-                    interrupted.append(attempt)
+                    interrupted.append(candidate)
             if not interrupted or self._end_reason is Outcome.TIMEOUT:
                 break
         return self._without_success()
@@ -205,25 +207,25 @@ class Attempt:
         self.ground_operators.update(zip(new, self.problem.plan(new), strict=True))
         return tuple(self.ground_operators[step] for step in steps)
 
-    def _refine(self, attempt: _RefinedPlan, max_tries: int | None) -> tuple[PlanningResult, Refinement]:
+    def _refine(self, candidate: _RefinedPlan, max_tries: int | None) -> tuple[PlanningResult, Refinement]:
         started = self.budget.clock()
-        refinement = attempt.refinement.resume(max_tries)
+        refinement = candidate.refinement.resume(max_tries)
         self.statistics.seconds_refinement += self.budget.clock() - started
-        self.statistics.samples += refinement.samples - attempt.samples
-        attempt.samples = refinement.samples
+        self.statistics.samples += refinement.samples - candidate.samples
+        candidate.samples = refinement.samples
         outcome = refinement.failure.outcome if refinement.failure else Outcome.SOLVED
         result = PlanningResult(
             outcome,
-            attempt.plan,
+            candidate.plan,
             refinement.actions,
             refinement.states,
-            attempt.subgoals,
+            candidate.subgoals,
             refinement.failure,
             self.statistics,
         )
         return result, refinement
 
-    def _learn_from(self, attempt: _RefinedPlan, refinement: Refinement, failure: Failure) -> None:
+    def _learn_from(self, candidate: _RefinedPlan, refinement: Refinement, failure: Failure) -> None:
         """Change the problem after a failed refinement; if it changes, the search must restart.
 
         If the simulator reported that some objects made a step fail, new plans must deal with these objects
@@ -232,37 +234,37 @@ class Attempt:
         may have misled the plan (`_misled`), they are distrusted. If planning is not adaptive, only
         reported objects change the problem.
         """
-        step, suspect = attempt.steps[failure.step], refinement.suspect
+        step, suspect = candidate.steps[failure.step], refinement.suspect
         changed = self.problem.with_failure(step, refinement.offending)
         if changed is not self.problem and self.config.adaptive and self.config.max_abstract_plans > 1:
-            self.revealing_plans += not attempt.distrusting  # distrusting plans do not count anyway
-            self.sampled_failures += attempt.plan[failure.step].operator.controller.dimension > 0
+            self.revealing_plans += not candidate.distrusting  # distrusting plans do not count anyway
+            self.sampled_failures += candidate.plan[failure.step].operator.controller.dimension > 0
         if changed is self.problem and refinement.offending:
-            suspect = Suspect(attempt.plan[failure.step], (), 1)
-        self.suspicions = self.suspicions.with_success(attempt.plan[: failure.step])
+            suspect = Suspect(candidate.plan[failure.step], (), 1)
+        self.suspicions = self.suspicions.with_success(candidate.plan[: failure.step])
         if suspect is not None:
             self.suspicions = self.suspicions.with_suspect(step, suspect)
         adaptive = self.config.adaptive
-        if adaptive and self.distrusted is not None and self._misled(attempt, failure, suspect):
+        if adaptive and self.distrusted is not None and self._misled(candidate, failure, suspect):
             self.distrusted[step] = None
-        if not self.config.adaptive:
+        if not adaptive:
             if changed is not self.problem:
                 self.problem, self.stream = changed, None
         elif changed is not self.problem or suspect is not None or self.distrusted:
             self.problem = changed.with_costs(self.suspicions.costs(), self.tried)
             self.stream = None
 
-    def _misled(self, attempt: _RefinedPlan, failure: Failure, suspect: Suspect | None) -> bool:
+    def _misled(self, candidate: _RefinedPlan, failure: Failure, suspect: Suspect | None) -> bool:
         """Return whether a step failed probably because it relied on a wrong initial atom.
 
         Either its controller never started, or all its tries missed the same add effect. At least one of
         its preconditions held initially and was not added by an earlier step.
         """
-        step = attempt.plan[failure.step]
+        step = candidate.plan[failure.step]
         missed = suspect.missing if suspect is not None and suspect.operator == step else ()
         if failure.outcome is not Outcome.NOT_INITIABLE and step.add_effects.isdisjoint(missed):
             return False
-        added = frozenset[GroundAtom]().union(*(one.add_effects for one in attempt.plan[: failure.step]))
+        added = frozenset[GroundAtom]().union(*(one.add_effects for one in candidate.plan[: failure.step]))
         return not (step.preconditions & self.initial).issubset(added)
 
     @property

@@ -201,7 +201,7 @@ def _ignoring_preconditions(attempt: Attempt, ways: Iterator[Relaxation]) -> Pla
         task, initial, execute, seed = attempt.task, attempt.initial, attempt.execute, attempt.seed
         counters = SearchStatistics()
         relaxed = Attempt(task, initial, model, execute, config, seed, budget, counters, way.problem)
-        relaxed.distrusted = None  # ignoring a precondition is daring enough
+        relaxed.distrusted = None  # if a plan fails, rather ignore another precondition
         result = relaxed.run()
         total.add(counters)
         if result.solved:
