@@ -127,27 +127,57 @@ def test_a_defined_predicate_abstracts_states(compare: str) -> None:
         assert {atom.objects for atom in abstract(state, [predicate])} == single
 
 
-def test_sentences() -> None:
-    near = Expression("distance", (ROBOT, PLACE), PAIR)
-    assert Definition(near, "<=", 0.5).sentence == (
-        "the distance between (x, y) of the robot and (x, y) of the place is at most 0.5"
-    )
-    some = Expression("distance", (THING, THING), PAIR, "min")
-    assert Definition(some, "<=", 1.0).sentence.startswith("for some other thing, the distance between")
-    assert Definition(some, ">", 1.0).sentence.startswith("for every other thing, ")
-    clear = Expression("line distance", (ROBOT, PLACE, THING), (*PAIR, ("x", "y")), "min")
-    assert Definition(clear, ">", 0.04).sentence == (
-        "for every thing, the distance of that thing from the line through the robot and the place is "
-        "above 0.04"
-    )
-    among = Expression("segment distance", (THING, THING, THING), (*PAIR, ("x", "y")), "min")
-    assert Definition(among, "<=", 1.0).sentence == (
-        "for some other thing, the distance of that other thing from the segment between the first thing "
-        "and the second thing is at most 1"
-    )
-    most = Expression("feature", (THING,), (("id",),), "max")
-    assert Definition(most, "<=", 1.0).sentence == "for every thing, id of that thing is at most 1"
-    assert Definition(most, ">", 1.0).sentence == "for some thing, id of that thing is above 1"
+TRIPLE = (*PAIR, ("x", "y"))
+ID = (("id",),)
+SAME_X = (("x",), ("x",))
+POSE = (("x", "y", "id"), ("x", "y"))
+
+
+@pytest.mark.parametrize(
+    ("expression", "compare", "sentence"),
+    [
+        (Expression("feature", (THING,), ID), ">", "id of the thing is more than 1"),
+        (Expression("feature", (THING,), ID, "max"), "<=", "id of every thing is at most 1"),
+        (Expression("feature", (THING,), ID, "max"), ">", "id of some thing is more than 1"),
+        (
+            Expression("absolute difference", (ROBOT, PLACE), SAME_X),
+            "<=",
+            "x of the robot and x of the place differ by at most 1",
+        ),
+        (
+            Expression("distance", (ROBOT, PLACE), PAIR),
+            "<=",
+            "the distance from (x, y) of the robot to (x, y) of the place is at most 1",
+        ),
+        (
+            Expression("distance", (THING, THING), PAIR, "min"),
+            ">",
+            "the distance from (x, y) of the thing to (x, y) of every other thing is more than 1",
+        ),
+        (
+            Expression("bearing", (THING, PLACE), POSE),
+            "<=",
+            "the heading in (x, y, id) of the thing is within 1 rad of the direction to the place",
+        ),
+        (
+            Expression("line distance", (ROBOT, PLACE, THING), TRIPLE, "min"),
+            ">",
+            "every thing is more than 1 away from the infinite line through the robot and the place",
+        ),
+        (
+            Expression("segment distance", (THING, THING, THING), TRIPLE, "min"),
+            "<=",
+            "some other thing is within 1 of the segment between the first thing and the second thing",
+        ),
+        (
+            Expression("gap: abs(a.x - b.x) - 1", (THING, PLACE), SAME_X),
+            ">",
+            "gap of the thing and the place is more than 1",
+        ),
+    ],
+)
+def test_sentences(expression: Expression, compare: str, sentence: str) -> None:
+    assert Definition(expression, compare, 1.0).sentence == sentence
 
 
 @pytest.mark.parametrize(
@@ -200,8 +230,15 @@ def test_the_sentence_of_a_conjunction_names_the_same_objects_in_all_parts() -> 
     apart = Definition(Expression("difference", (THING, THING), (("x",), ("x",))), ">", 1.0)
     other = Definition(Expression("difference", (THING, THING), (("y",), ("y",))), ">", 2.0)
     assert Conjunction((THING, THING), ((apart, (0, 1)), (other, (1, 0)))).sentence == (
-        "x of the first thing minus x of the second thing is above 1, and y of the second thing minus y of "
-        "the first thing is above 2"
+        "x of the first thing minus x of the second thing is more than 1, and y of the second thing minus y "
+        "of the first thing is more than 2"
+    )
+
+
+def test_the_sentence_of_three_parts_numbers_them() -> None:
+    assert BOTH.sentence == (
+        "(1) the distance from (x, y) of the thing to (x, y) of the place is at most 6, (2) x of the place "
+        "minus x of the thing is more than 0, and (3) id of the place is more than -3"
     )
 
 

@@ -84,20 +84,21 @@ class Definition:
     def sentence_about(self, arguments: Sequence[str]) -> str:
         """Return the meaning in words; `arguments` has a phrase for each object, such as "the robot"."""
         expression = self.expression
-        kinds = [kind.name for kind in expression.types]
-        named = kinds if expression.quantifier is None else kinds[:-1]
         objects = list(arguments)
-        prefix = ""
         if expression.quantifier is not None:
             every = (expression.quantifier == "min") == (self.compare == ">")
-            other = f"other {kinds[-1]}" if kinds[-1] in named else kinds[-1]
-            prefix = f"for {'every' if every else 'some'} {other}, "
-            objects.append(f"that {other}")
+            other = "other " if expression.types[-1] in expression.arguments else ""
+            objects.append(f"{'every' if every else 'some'} {other}{expression.types[-1].name}")
         words = [", ".join(names) for names in expression.features]
-        value = find_kind(expression.kind).sentence.format(
-            a=objects[0], b=objects[min(1, len(objects) - 1)], c=objects[-1], f=words[0], g=words[-1]
+        kind = find_kind(expression.kind)
+        return (kind.at_most if self.compare == "<=" else kind.more_than).format(
+            a=objects[0],
+            b=objects[min(1, len(objects) - 1)],
+            c=objects[-1],
+            f=words[0],
+            g=words[-1],
+            bound=f"{self.bound:.6g}",
         )
-        return f"{prefix}{value} is {'at most' if self.compare == '<=' else 'above'} {self.bound:.6g}"
 
     @property
     def without_bound(self) -> tuple[Expression, str]:
@@ -169,10 +170,14 @@ class Conjunction:
     def sentence(self) -> str:
         """The meaning of the definition in words."""
         mentions = _mentions(self.arguments)
-        return ", and ".join(
+        sentences = [
             part.sentence_about([mentions[position] for position in positions])
             for part, positions in self.parts
-        )
+        ]
+        if len(sentences) == 2:
+            return ", and ".join(sentences)
+        numbered = [f"({number}) {one}" for number, one in enumerate(sentences, start=1)]
+        return f"{', '.join(numbered[:-1])}, and {numbered[-1]}"
 
     def truth(self, states: Sequence[State], features: Mapping[Type, np.ndarray]) -> np.ndarray:
         """Return whether the definition holds, for each state and each tuple; see `Definition.truth`."""

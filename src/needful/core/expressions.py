@@ -82,15 +82,16 @@ class Kind:
             two features of each of two objects, or three features of each.
         complexity: the cost of using such an expression in a predicate; predicate invention prefers
             predicates of low cost.
-        sentence: describes the value; `{a}`, `{b}` and `{c}` are the objects, `{f}` and `{g}` features of
-            the first two.
+        at_most, more_than: the sentences that the value is at most, or more than, `{bound}`. `{a}`, `{b}`
+            and `{c}` are the objects, `{f}` and `{g}` features of the first two.
         short_name: a short name for the value; if it is empty, the name of the kind is used.
     """
 
     formula: ValueFunction
     widths: tuple[tuple[int, ...], ...]
     complexity: int
-    sentence: str
+    at_most: str
+    more_than: str
     short_name: str = ""
 
     @property
@@ -101,22 +102,50 @@ class Kind:
 
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {
-        "feature": Kind(_feature, ((1,),), 1, "{f} of {a}"),
-        "difference": Kind(_difference, ((1, 1),), 2, "{f} of {a} minus {g} of {b}"),
+        "feature": Kind(
+            _feature, ((1,),), 1, "{f} of {a} is at most {bound}", "{f} of {a} is more than {bound}"
+        ),
+        "difference": Kind(
+            _difference,
+            ((1, 1),),
+            2,
+            "{f} of {a} minus {g} of {b} is at most {bound}",
+            "{f} of {a} minus {g} of {b} is more than {bound}",
+        ),
         "absolute difference": Kind(
-            _absolute_difference, ((1, 1),), 2, "the difference between {f} of {a} and {g} of {b}"
+            _absolute_difference,
+            ((1, 1),),
+            2,
+            "{f} of {a} and {g} of {b} differ by at most {bound}",
+            "{f} of {a} and {g} of {b} differ by more than {bound}",
         ),
         "distance": Kind(
-            _distance, ((2, 2), (3, 3)), 2, "the distance between ({f}) of {a} and ({g}) of {b}"
+            _distance,
+            ((2, 2), (3, 3)),
+            2,
+            "the distance from ({f}) of {a} to ({g}) of {b} is at most {bound}",
+            "the distance from ({f}) of {a} to ({g}) of {b} is more than {bound}",
         ),
         "bearing": Kind(
-            _bearing, ((3, 2),), 3, "the angle between the heading ({f}) of {a} and the direction to {b}"
+            _bearing,
+            ((3, 2),),
+            3,
+            "the heading in ({f}) of {a} is within {bound} rad of the direction to {b}",
+            "the heading in ({f}) of {a} is more than {bound} rad off the direction to {b}",
         ),
         "line distance": Kind(
-            _line_distance, ((2, 2, 2),), 3, "the distance of {c} from the line through {a} and {b}"
+            _line_distance,
+            ((2, 2, 2),),
+            3,
+            "{c} is within {bound} of the infinite line through {a} and {b}",
+            "{c} is more than {bound} away from the infinite line through {a} and {b}",
         ),
         "segment distance": Kind(
-            _segment_distance, ((2, 2, 2),), 3, "the distance of {c} from the segment between {a} and {b}"
+            _segment_distance,
+            ((2, 2, 2),),
+            3,
+            "{c} is within {bound} of the segment between {a} and {b}",
+            "{c} is more than {bound} away from the segment between {a} and {b}",
         ),
     }
 )
@@ -131,8 +160,10 @@ def find_kind(text: str) -> Kind:
         return KINDS[text]
     formula = parse_formula(text)
     widths = tuple(len(names) for names in formula.features)
-    words = " and ".join(f"{{{obj}}}" for obj in OBJECTS[: len(widths)])
-    return Kind(formula, (widths,), FORMULA_COMPLEXITY, f"{formula.name} of {words}", formula.name)
+    objects = " and ".join(f"{{{obj}}}" for obj in OBJECTS[: len(widths)])
+    value = f"{formula.name} of {objects}"
+    at_most, more_than = f"{value} is at most {{bound}}", f"{value} is more than {{bound}}"
+    return Kind(formula, (widths,), FORMULA_COMPLEXITY, at_most, more_than, formula.name)
 
 
 @dataclass(frozen=True, slots=True, order=True)
