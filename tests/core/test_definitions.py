@@ -230,8 +230,8 @@ def test_the_sentence_of_a_conjunction_names_the_same_objects_in_all_parts() -> 
     apart = Definition(Expression("difference", (THING, THING), (("x",), ("x",))), ">", 1.0)
     other = Definition(Expression("difference", (THING, THING), (("y",), ("y",))), ">", 2.0)
     assert Conjunction((THING, THING), ((apart, (0, 1)), (other, (1, 0)))).sentence == (
-        "x of the first thing minus x of the second thing is more than 1, and y of the second thing minus y "
-        "of the first thing is more than 2"
+        "x of the first thing minus x of the second thing is more than 1, and y of the second thing minus "
+        "y of the first thing is more than 2"
     )
 
 
