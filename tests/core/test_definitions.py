@@ -157,7 +157,7 @@ POSE = (("x", "y", "id"), ("x", "y"))
         (
             Expression("bearing", (THING, PLACE), POSE),
             "<=",
-            "the heading in (x, y, id) of the thing is within 1 rad of the direction to the place",
+            "id of the thing is within 1 rad of the direction to the place",
         ),
         (
             Expression("line distance", (ROBOT, PLACE, THING), TRIPLE, "min"),

@@ -97,6 +97,7 @@ class Definition:
             c=objects[-1],
             f=words[0],
             g=words[-1],
+            heading=expression.features[0][-1],
             bound=f"{self.bound:.6g}",
         )
 

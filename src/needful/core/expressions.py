@@ -83,7 +83,8 @@ class Kind:
         complexity: the cost of using such an expression in a predicate; predicate invention prefers
             predicates of low cost.
         at_most, more_than: the sentences that the value is at most, or more than, `{bound}`. `{a}`, `{b}`
-            and `{c}` are the objects, `{f}` and `{g}` features of the first two.
+            and `{c}` are the objects, `{f}` and `{g}` features of the first two, and `{heading}` is the
+            last feature of the first one.
         short_name: a short name for the value; if it is empty, the name of the kind is used.
     """
 
@@ -130,8 +131,8 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             _bearing,
             ((3, 2),),
             3,
-            "the heading in ({f}) of {a} is within {bound} rad of the direction to {b}",
-            "the heading in ({f}) of {a} is more than {bound} rad off the direction to {b}",
+            "{heading} of {a} is within {bound} rad of the direction to {b}",
+            "{heading} of {a} is more than {bound} rad off the direction to {b}",
         ),
         "line distance": Kind(
             _line_distance,
