@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brute_force_learning import PAPER_WITH_PATTERNS_AND_TYPES
+from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning.doubts import DoubtKind
 from needful.operator_learning.find_doubts import find_doubts
@@ -168,15 +169,25 @@ def test_operators_that_predict_what_holds_by_chance_are_misleading():
         assert find_outliers(hypothesis, problem, noisy=False) == set(), "no step is without a purpose"
 
 
+WAIT = Controller("Wait", ())()
+DETOUR = Demonstration((A, B), CLEAN_A, (NONE, RAINY, RAINY | CLEAN_A), (WAIT, PUSH(A)))
+BOTH = RAINY | {CLEAN(A), CLEAN(B)}
+
+
 def test_one_transition_does_not_show_that_an_operator_is_misleading():
-    """Stacking has no purpose: a detour. In one or two of over thirty pushes, b becomes clean too."""
-    idle = frozenset({ON(A, B)})
-    detour = Demonstration((A, B), CLEAN_A, (NONE, idle, idle | CLEAN_A), (STACK(A, B), PUSH(A)))
-    both = frozenset({CLEAN(A), CLEAN(B)})
-    chance = Demonstration((A, B), both, (NONE, both), (PUSH(A),))
+    """In 30 demonstrations, waiting is a detour. In one or two others, b becomes clean before stacking."""
+    goal = frozenset({ON(A, B)})
+    chance = Demonstration((A, B), goal, (RAINY, BOTH, BOTH | goal), (PUSH(A), STACK(A, B)))
     for count in (1, 2):
-        demos = [*[detour] * 30, *[chance] * count]
-        hypothesis, problem = climbed(demos)
+        hypothesis, problem = climbed([*[DETOUR] * 30, *[chance] * count])
         expected = {(30 + index, 0) for index in range(count)}
         assert misleading_operator_transitions(hypothesis, problem) == expected
         assert find_outliers(hypothesis, problem, noisy=False) == (expected if count == 2 else set())
+
+
+def test_transitions_that_achieve_a_goal_are_no_detours():
+    """In two of over thirty pushes, b becomes clean too, and this is the goal."""
+    chance = Demonstration((A, B), BOTH, (RAINY, BOTH), (PUSH(A),))
+    hypothesis, problem = climbed([*[DETOUR] * 30, *[chance] * 2])
+    assert misleading_operator_transitions(hypothesis, problem) == {(30, 0), (31, 0)}
+    assert find_outliers(hypothesis, problem, noisy=False) == set()

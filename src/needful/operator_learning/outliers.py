@@ -39,13 +39,13 @@ def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool)
 
     Transitions of misleading operators (see `misleading_operator_transitions`) are outliers only if there
     are more than twice as many steps without purpose as such transitions. This shows that the
-    demonstrations contain detours. Transitions with wrong atoms are searched for only if the demonstrations
-    are `noisy`, or if many steps have no purpose. The real purpose of these steps may be a precondition
-    that was not learned because of a wrong atom.
+    demonstrations contain detours. Transitions that achieve a goal atom are no detours. Transitions with
+    wrong atoms are searched for only if the demonstrations are `noisy`, or if many steps have no purpose.
+    The real purpose of these steps may be a precondition that was not learned because of a wrong atom.
     """
     found = rare_operator_transitions(hypothesis, problem)
     purposeless = len(purposeless_steps(hypothesis))
-    misleading = misleading_operator_transitions(hypothesis, problem)
+    misleading = misleading_operator_transitions(hypothesis, problem) - _achieving_goals(hypothesis)
     if MIN_MISLEADING <= len(misleading) < purposeless / 2:
         found |= misleading
     if noisy:
@@ -53,6 +53,16 @@ def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool)
     elif purposeless > MANY * problem.size:
         found |= noisy_transitions(one for one in hypothesis.fitted if len(one.data) >= ENOUGH)
     return found
+
+
+def _achieving_goals(hypothesis: Hypothesis) -> set[TransitionId]:
+    """Return the transitions that add a goal atom which holds until the end."""
+    return {
+        transition.transition_id
+        for chain in hypothesis.coverage.chains
+        for transition, needed in zip(chain.demonstration.transitions, chain.needed, strict=True)
+        if needed & chain.demonstration.goal
+    }
 
 
 def ignoring_pays(new: Hypothesis, old: Hypothesis, ignored: int, noisy: bool) -> bool:
