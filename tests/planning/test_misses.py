@@ -134,6 +134,20 @@ def test_false_plans_are_left_behind_although_they_are_cheaper(planner: str) -> 
     assert len({one.operator for one in result.suspects}) == len(result.suspects)
 
 
+@PLANNERS
+def test_steps_that_cannot_start_are_left_behind_soon(planner: str) -> None:
+    """Jumping from any place to any other is believed to work, but its controller never starts."""
+    task, _ = row(6)
+    stuck = replace(
+        LEAP, controller=replace(LEAP.controller, initiable=lambda state, objects, params: False)
+    )
+    config = PlanningConfig(max_abstract_plans=10, planner=make_planner(planner))
+    result = solve(task, (WALK, stuck), World(), config)
+    assert result.solved
+    assert {step.operator.name for step in result.abstract_plan} == {"Walk"}
+    assert result.suspects == ()
+
+
 def test_an_agent_reports_the_suspects_of_its_plans() -> None:
     task, _ = row(5)
     world, operators = World(), (WALK, JUMP)
@@ -178,6 +192,27 @@ def test_an_interrupted_refinement_continues_where_it_was(max_tries: int) -> Non
             assert found.failure is not None
             found = resumable.resume(max_tries)
         assert replace(found, suspect=None) == replace(expected, suspect=None)
+
+
+def test_a_refinement_is_interrupted_if_a_step_cannot_start() -> None:
+    """The second jump starts nowhere, although the first one always works."""
+    task, places = row(3)
+
+    def at_first_place(state: State, objects: Sequence[Object], parameters: Sequence[float]) -> bool:
+        return objects[1] == places[0]
+
+    near = _operator("Jump", [NEXT], low=(0.0,))
+    near = replace(near, controller=replace(near.controller, initiable=at_first_place))
+    steps = [near.ground([ROBOT0, a, b]) for a, b in itertools.pairwise(places)]
+    world, limits = World(luck=1.0), RefinementLimits(10, 100, Budget.unlimited())
+    subgoals, rng = necessary_atoms(steps, task.goal), np.random.default_rng(0)
+    refinement = ResumableRefinement(
+        steps, subgoals, task.initial_state, {"Jump": Uniform()}, world.execute, limits, rng
+    )
+    for calls in (3, 6):
+        assert not refinement.resume(max_unstarted=3).complete
+        assert world.executions == calls, "the first jump is repeated before each try of the second one"
+    assert refinement.resume().complete
 
 
 def test_failing_tasks_stop_soon() -> None:

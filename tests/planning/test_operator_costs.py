@@ -313,6 +313,20 @@ def test_groundings_that_miss_the_same_effect_make_the_operator_dearer() -> None
     assert suspicions.with_success([grasped.operator]).costs().lifted == ()
 
 
+def test_groundings_that_cannot_start_make_themselves_and_the_operator_dearer() -> None:
+    suspicions = Suspicions()
+    for number in range(3):
+        index, found = suspect(f"Grasp(robot, ball{number})")
+        suspicions = suspicions.with_unstarted(index, found.operator)
+        assert dict(suspicions.costs().ground)[index] == 1
+        assert dict(suspicions.costs().lifted).get("Grasp", 0) == number
+    again = suspicions.with_unstarted(index, found.operator)
+    assert dict(again.costs().ground)[index] == 2
+    assert again.costs().lifted == suspicions.costs().lifted
+    assert suspicions.with_success([found.operator]).costs().lifted == ()
+    assert suspicions.suspects == {}, "only operators whose controllers ran are reported"
+
+
 def test_groundings_that_miss_different_effects_do_not() -> None:
     suspicions = Suspicions().with_suspect(*suspect("Drop(robot, ball0, jar0)", missing="Inside"))
     suspicions = suspicions.with_suspect(*suspect("Drop(robot, ball1, jar0)", missing="HandFree"))

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from needful.planning.bilevel import PlanningConfig
 
 # In the first round of refinement, an abstract plan gets this many times `samples_per_step` tries for each
-# of its steps. Each further round allows twice as many. After MAX_ROUNDS rounds, the task counts as failed.
+# of its steps. If one step cannot start in this many tries, the next plan is refined. Each further round
+# allows twice as many. After MAX_ROUNDS rounds, the task counts as failed.
 FIRST_ROUND, MAX_ROUNDS = 2, 4
 # The maximum number of nodes of a search that does not rely on distrusted initial atoms.
 DISTRUSTING_NODES = 10_000
@@ -128,6 +129,7 @@ class Attempt:
         """Refine in rounds, so that a plan that is hard to refine does not take the time of the others.
 
         In the first round, a plan gets `FIRST_ROUND` times `samples_per_step` tries for each of its steps.
+        If a step cannot start in `FIRST_ROUND` times `samples_per_step` tries, the next plan is refined.
         In each further round, the plans that were interrupted get twice as many as in the round before.
         If planning is not adaptive, the first round has no limit.
         """
@@ -135,12 +137,10 @@ class Attempt:
         for number in range(MAX_ROUNDS):
             waiting, interrupted = interrupted, []
             for candidate in itertools.chain(waiting, self._new_plans()):
-                max_tries = None
+                tries_per_step = None
                 if self.config.adaptive:
-                    max_tries = (
-                        (FIRST_ROUND << number) * self.config.samples_per_step * len(candidate.steps)
-                    )
-                result, refinement = self._refine(candidate, max_tries)
+                    tries_per_step = (FIRST_ROUND << number) * self.config.samples_per_step
+                result, refinement = self._refine(candidate, tries_per_step)
                 if refinement.failure is None:
                     return result
                 self.deepest = _deeper(self.deepest, result)
@@ -207,9 +207,12 @@ class Attempt:
         self.ground_operators.update(zip(new, self.problem.plan(new), strict=True))
         return tuple(self.ground_operators[step] for step in steps)
 
-    def _refine(self, candidate: _RefinedPlan, max_tries: int | None) -> tuple[PlanningResult, Refinement]:
+    def _refine(
+        self, candidate: _RefinedPlan, tries_per_step: int | None
+    ) -> tuple[PlanningResult, Refinement]:
         started = self.budget.clock()
-        refinement = candidate.refinement.resume(max_tries)
+        max_tries = None if tries_per_step is None else tries_per_step * len(candidate.steps)
+        refinement = candidate.refinement.resume(max_tries, tries_per_step)
         self.statistics.seconds_refinement += self.budget.clock() - started
         self.statistics.samples += refinement.samples - candidate.samples
         candidate.samples = refinement.samples
@@ -229,10 +232,10 @@ class Attempt:
         """Change the problem after a failed refinement; if it changes, the search must restart.
 
         If the simulator reported that some objects made a step fail, new plans must deal with these objects
-        before they use this step. If the step never reached its subgoal although its controller ran, or if
-        dealing with the objects did not help, the cost of its ground operator rises. If initial atoms
-        may have misled the plan (`_misled`), they are distrusted. If planning is not adaptive, only
-        reported objects change the problem.
+        before they use this step. If the step could not start, if it never reached its subgoal although its
+        controller ran, or if dealing with the objects did not help, the cost of its ground operator rises.
+        If initial atoms may have misled the plan (`_misled`), they are distrusted. If planning is not
+        adaptive, only reported objects change the problem.
         """
         step, suspect = candidate.steps[failure.step], refinement.suspect
         changed = self.problem.with_failure(step, refinement.offending)
@@ -244,13 +247,16 @@ class Attempt:
         self.suspicions = self.suspicions.with_success(candidate.plan[: failure.step])
         if suspect is not None:
             self.suspicions = self.suspicions.with_suspect(step, suspect)
+        unstarted = failure.outcome is Outcome.NOT_INITIABLE
+        if unstarted:
+            self.suspicions = self.suspicions.with_unstarted(step, candidate.plan[failure.step])
         adaptive = self.config.adaptive
         if adaptive and self.distrusted is not None and self._misled(candidate, failure, suspect):
             self.distrusted[step] = None
         if not adaptive:
             if changed is not self.problem:
                 self.problem, self.stream = changed, None
-        elif changed is not self.problem or suspect is not None or self.distrusted:
+        elif changed is not self.problem or suspect is not None or unstarted or self.distrusted:
             self.problem = changed.with_costs(self.suspicions.costs(), self.tried)
             self.stream = None
 

@@ -1,15 +1,16 @@
-"""Costs of ground operators, which rise if simulated steps do not have the predicted effects.
+"""Costs of ground operators, which rise if simulated steps fail or do not have the predicted effects.
 
 Every ground operator costs 1 at first. A step misses its subgoal if its controller ran but a predicted atom
-does not hold afterwards. If no try of a step reached the subgoal, its ground operator is a suspect: its
-cost is raised for the rest of the task, so that the next abstract plan avoids it if possible.
+does not hold afterwards. If no try of a step reached the subgoal, its ground operator is a suspect. Its
+cost is raised for the rest of the task, so that the next abstract plan avoids it if possible. The same
+holds for a ground operator whose controller could not start in any try.
 
 - The surcharge is `SURCHARGE` if there is an atom that all tries missed, else 1. It doubles each time the
-  ground operator is suspected again. Thus a plan that avoids the step is found soon, even if it is long. If
-  no plan can avoid the step, the search becomes harder only gradually.
-- The operator itself is doubtful if several of its groundings missed the same add effect and no grounding
-  reached its subgoal. If n groundings missed the effect, the cost of every grounding of the operator, tried
-  or not, rises by n - 1.
+  ground operator fails again. Thus a plan that avoids the step is found soon, even if it is long. If no
+  plan can avoid the step, the search becomes harder only gradually.
+- The operator itself is doubtful if several of its groundings missed the same add effect, or could not
+  start, and no grounding reached its subgoal. If there are n such groundings, the cost of every grounding
+  of the operator, tried or not, rises by n - 1.
 """
 
 from __future__ import annotations
@@ -83,37 +84,42 @@ UNIT_COSTS = OperatorCosts()
 class StepMisses:
     """Counts the failed tries of one step during the refinement of a plan.
 
-    This step is the first step of the plan that has not reached its subgoal in any try. Only tries in which
-    the controller ran are counted.
+    This step is the first step of the plan that has not reached its subgoal in any try.
 
     Attributes:
         step: the index of this step.
-        operator: its ground operator; None before the first counted try.
-        missing: the subgoal atoms that all counted tries missed.
-        tries: the number of tries since the last call of `take_suspect`.
+        operator: its ground operator; None before the first try in which the controller ran.
+        missing: the subgoal atoms that all tries missed in which the controller ran.
+        tries: the number of these tries since the last call of `take_suspect`.
+        unstarted: the number of tries since then in which the controller could not start.
     """
 
     step: int = 0
     operator: GroundOperator | None = None
     missing: frozenset[GroundAtom] = frozenset()
     tries: int = 0
+    unstarted: int = 0
 
     def reach(self, step: int) -> None:
         """Record that a step reached its subgoal; if it is `self.step`, count tries of the next step."""
         if step == self.step:
             self.step, self.operator, self.missing, self.tries = step + 1, None, frozenset(), 0
+            self.unstarted = 0
 
     def add(self, failure: Failure) -> None:
-        """Count a failed try, if it is a try of `step` and its controller ran."""
-        if failure.step == self.step and failure.outcome in _RAN:
+        """Count a failed try, if it is a try of `step`."""
+        if failure.step != self.step:
+            return
+        self.unstarted += failure.outcome is Outcome.NOT_INITIABLE
+        if failure.outcome in _RAN:
             missing = frozenset(failure.missing)
             self.missing = missing if self.operator is None else self.missing & missing
             self.operator = failure.operator
             self.tries += 1
 
     def take_suspect(self) -> Suspect | None:
-        """Return the step's operator as a suspect, or None if no try failed since the last call."""
-        tries, self.tries = self.tries, 0
+        """Return the step's operator as a suspect, or None if no try ran and failed since the last call."""
+        tries, self.tries, self.unstarted = self.tries, 0, 0
         if self.operator is None or not tries:
             return None
         return Suspect(self.operator, tuple(sorted(self.missing)), tries)
@@ -125,11 +131,13 @@ class Suspicions:
 
     Attributes:
         suspects: the suspected ground operators by their indices, in the order of discovery.
-        surcharges: their surcharges.
+        unstarted: the ground operators whose controllers could not start, by their indices.
+        surcharges: the surcharges of both.
         working: the names of the operators with a grounding that reached its subgoal.
     """
 
     suspects: Mapping[int, Suspect] = field(default_factory=dict)
+    unstarted: Mapping[int, GroundOperator] = field(default_factory=dict)
     surcharges: Mapping[int, int] = field(default_factory=dict)
     working: frozenset[str] = frozenset()
 
@@ -143,24 +151,27 @@ class Suspicions:
         if known is not None:
             missing = tuple(atom for atom in suspect.missing if atom in known.missing)
             suspect = Suspect(suspect.operator, missing, known.tries + suspect.tries)
-        surcharge = max(SURCHARGE if suspect.missing else 1, 2 * self.surcharges.get(step, 0))
-        return replace(
-            self,
-            suspects={**self.suspects, step: suspect},
-            surcharges={**self.surcharges, step: min(surcharge, MAX_SURCHARGE)},
-        )
+        surcharges = self._raised(step, SURCHARGE if suspect.missing else 1)
+        return replace(self, suspects={**self.suspects, step: suspect}, surcharges=surcharges)
+
+    def with_unstarted(self, step: int, operator: GroundOperator) -> Suspicions:
+        """Return the suspicions, updated with a ground operator, of index `step`, that could not start."""
+        return replace(self, unstarted={**self.unstarted, step: operator}, surcharges=self._raised(step, 1))
+
+    def _raised(self, step: int, least: int) -> dict[int, int]:
+        surcharge = max(least, 2 * self.surcharges.get(step, 0))
+        return {**self.surcharges, step: min(surcharge, MAX_SURCHARGE)}
 
     def costs(self) -> OperatorCosts:
         """Return the costs of ground operators that follow from the suspicions."""
-        # Operators that never reached their subgoals: the number of groundings that missed each add effect.
-        misses: Counter[tuple[str, str]] = Counter()
+        # The number of groundings that missed each add effect, and of those that could not start.
+        misses = Counter((one.operator.name, "") for one in self.unstarted.values())
         for suspect in self.suspects.values():
             operator, binding = suspect.operator.operator, suspect.operator.binding
-            if operator.name not in self.working:
-                for effect in operator.add_effects:
-                    misses[operator.name, str(effect)] += effect.ground(binding) in suspect.missing
+            for effect in operator.add_effects:
+                misses[operator.name, str(effect)] += effect.ground(binding) in suspect.missing
         doubtful: dict[str, int] = {}
         for (name, _), groundings in misses.items():
-            if groundings > 1:
+            if groundings > 1 and name not in self.working:
                 doubtful[name] = min(max(doubtful.get(name, 0), groundings - 1), MAX_SURCHARGE)
         return OperatorCosts(tuple(sorted(self.surcharges.items())), tuple(sorted(doubtful.items())))

@@ -135,11 +135,12 @@ class ResumableRefinement:
         self._samples = 0
         self._misses = StepMisses()
 
-    def resume(self, max_tries: int | None = None) -> Refinement:
+    def resume(self, max_tries: int | None = None, max_unstarted: int | None = None) -> Refinement:
         """Continue; return the refined plan, or the failed attempt that got furthest.
 
-        If a try fails and this call has made `max_tries` tries, the search is interrupted. The next call
-        resumes it, and the actions that it finds do not depend on interruptions.
+        If a try fails and this call has made `max_tries` tries, the search is interrupted. It is also
+        interrupted if the first step that was never completed could not start in `max_unstarted` tries.
+        The next call resumes the search, and the actions that it finds do not depend on interruptions.
         """
         steps, limits, trace = self._steps, self._limits, self._trace
         if len(steps) > limits.horizon:  # every step takes at least one low-level action
@@ -189,7 +190,7 @@ class ResumableRefinement:
             assert self._deepest is not None
             if not self._backtrack(index, cause):
                 return self._result(self._deepest, self._draws.deepest)
-            if max_tries is not None and tries >= max_tries:
+            if _reached(max_tries, tries) or _reached(max_unstarted, self._misses.unstarted):
                 return self._result(replace(self._deepest, complete=False), self._draws.deepest)
         return self._result(trace.to_refinement(None))
 
@@ -386,6 +387,10 @@ class _Step:
         """Return the failure of a try that exceeds the plan's limit of low-level actions."""
         detail = f"With {self.operator} the plan takes more than {self.limits.horizon} low-level actions."
         return Failure(self.index, self.operator, Outcome.HORIZON_EXCEEDED, detail=detail)
+
+
+def _reached(limit: int | None, count: int) -> bool:
+    return limit is not None and count >= limit
 
 
 def _deeper(one: Refinement | None, other: Refinement) -> Refinement:
