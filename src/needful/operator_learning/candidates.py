@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, permutations, product
 
+from needful.core.atoms import LiftedAtom
 from needful.core.canonical import canonical_form, interchangeable
 from needful.core.controllers import Controller
 from needful.core.objects import Abbreviated, Variable
@@ -54,6 +55,11 @@ class Candidate(Abbreviated):
     def controller(self) -> Controller:
         """The controller that the operator models."""
         return self.operator.controller
+
+    @property
+    def conditions(self) -> frozenset[LiftedAtom]:
+        """The required preconditions that are no keep effects: the conditions on unnamed objects."""
+        return self.operator.preconditions - self.operator.add_effects
 
     def reorderings(self, objects: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         """Yield the objects as given, then in all orders that differ only for interchangeable parameters.

@@ -20,6 +20,7 @@ from needful.operator_learning.unnamed_conditions import (
     Signature,
     condition_of,
     consumed_objects,
+    consumed_pairs,
 )
 
 # A condition with at least `ENOUGH_BITS` of evidence is informative: it would hold by chance with a
@@ -148,6 +149,11 @@ def proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator[
             consumed.append(condition.atoms)
             excludes = _excludes_false_claims(fitted, condition, problem)
             yield Proposal(fitted, (condition,), evidence, True, one.replaced, excludes)
+    for condition in consumed_pairs(fitted):
+        consumed.append(condition.atoms)
+        evidence = opportunities.bits(condition.atoms)
+        excludes = _excludes_false_claims(fitted, condition, problem)
+        yield Proposal(fitted, (condition,), evidence, True, excludes_false_claims=excludes)
     if not consumed:
         yield from _division(fitted, opportunities)
     first = {one.index for one in opportunities.demonstrations[:SCREENING_DEMONSTRATIONS]}

@@ -63,7 +63,14 @@ def _with_operator_for(
     """Return `current` with a new operator for a transition that backchaining could not explain.
 
     If some operators then delete necessary atoms, also add copies of them that keep these atoms.
+
+    The new operator has no conditions on unnamed objects, and could replace an operator with conditions. So
+    if there is such an operator, first try to assign the transition to it.
     """
+    if any(one.conditions for one in current.candidates if one.controller == transition.controller):
+        again = problem.fit(current.candidates, current)
+        if again.coverage.uncovered < current.coverage.uncovered:
+            return again
     operator, _ = induce_operator(transition, _necessary_after(transition, current))
     added = problem.fit((*current.candidates, canonical_candidate(operator, {})), current)
     return problem.fit((*added.candidates, *copies_with_keep_effects(added, problem)), added)

@@ -86,6 +86,46 @@ def consumed_objects(fitted: FittedOperator) -> list[Consumption]:
     return list(found.values())
 
 
+def consumed_pairs(fitted: FittedOperator) -> list[Condition]:
+    """Return the conditions on two unnamed objects whose common atom every transition made false.
+
+    For example, `serve(client)` takes a batch out of a tank; it names neither of the two. Each transition
+    must make exactly one atom of the predicate about two unnamed objects false.
+    """
+    per_datum = [_deleted_pairs(datum) for datum in fitted.data]
+    common = set(per_datum[0]).intersection(*per_datum[1:])
+    found: dict[tuple[tuple[int, int], ...], Condition] = {}
+    for name in sorted(common):
+        pairs = tuple(one[name] for one in per_datum)
+        extended = [
+            (transition, (*objects, *pair))
+            for (transition, objects), pair in zip(fitted.data, pairs, strict=True)
+        ]
+        held = (named_atoms(datum, datum[0].before) for datum in extended)
+        arity = len(fitted.operator.parameters)
+        atoms = frozenset(key for key in set.intersection(*held) if max(key[1], default=0) >= arity)
+        condition = condition_on(fitted, atoms, pairs)
+        if condition is not None:
+            found.setdefault(pairs, condition)
+    return list(found.values())
+
+
+def _deleted_pairs(datum: Datum) -> dict[str, tuple[int, int]]:
+    """Return the two objects of each deleted atom about two unnamed objects, by predicate.
+
+    A predicate with several such atoms is left out.
+    """
+    transition, objects = datum
+    found: dict[str, list[tuple[int, int]]] = {}
+    for atom in bits(transition.deleted):
+        arguments = transition.table.arguments[atom]
+        unnamed = [number for number in dict.fromkeys(arguments) if number not in objects]
+        if len(unnamed) == 2:
+            name = transition.table.atoms[atom].predicate.name
+            found.setdefault(name, []).append((unnamed[0], unnamed[1]))
+    return {name: pairs[0] for name, pairs in found.items() if len(pairs) == 1}
+
+
 def named_atoms(datum: Datum, atoms: int) -> set[AtomKey]:
     """Return those of the given atoms (a mask) in which all objects are bound to parameters."""
     transition, objects = datum
@@ -290,8 +330,8 @@ def condition_of(
     """Return the condition that an unnamed object satisfies `atoms`, in addition to an `earlier` condition.
 
     `data` contains the operator's transitions. If there is an earlier condition, its objects count as named
-    ones in `data`. `objects` contains the unnamed object for each transition; by default, the first that
-    satisfies the atoms. For each atom with an index `ANYTHING`, a further unnamed object is added.
+    ones in `data`. `objects` contains the unnamed object for each transition; by default, `first_witness`.
+    For each atom with an index `ANYTHING`, a further unnamed object is added.
     """
     rows = [list(one) for one in earlier.objects] if earlier else [[] for _ in data]
     for row, number in zip(rows, objects or [first_witness(one, atoms) for one in data], strict=True):
@@ -316,8 +356,17 @@ def named_condition(fitted: FittedOperator, atoms: Signature) -> Condition | Non
 
 
 def first_witness(datum: Datum, atoms: Signature) -> int:
-    """Return the first unnamed object that satisfied the atoms before a transition."""
-    return next(bits(witnesses(datum, atoms)))
+    """Return the first unnamed object that satisfied the atoms before a transition.
+
+    Objects for which the transition made one of the atoms false are preferred.
+    """
+    transition, objects = datum
+    found = witnesses(datum, atoms)
+    if found.bit_count() > 1:
+        pairs = atoms_about_unnamed(transition, objects, transition.deleted)
+        changed = functools.reduce(or_, (1 << number for number, key in pairs if key in atoms), 0)
+        found = found & changed or found
+    return next(bits(found))
 
 
 def has_unique_witnesses(data: Sequence[Datum], atoms: Signature) -> bool:

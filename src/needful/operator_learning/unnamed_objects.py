@@ -45,7 +45,7 @@ from needful.operator_learning.learning_problem import LearningProblem, TooManyO
 from needful.operator_learning.objective import Hypothesis
 from needful.operator_learning.opportunities import WorkLimitReached
 from needful.operator_learning.partition import FittedOperator
-from needful.operator_learning.unnamed_conditions import Condition, Signature
+from needful.operator_learning.unnamed_conditions import Condition, Signature, named_atoms
 
 # The work of trying a condition, per transition (see `WorkLimit`); measured in some worlds.
 WORK_PER_TRANSITION = 50
@@ -195,7 +195,7 @@ def _required(proposal: Proposal, climb: Climb, problem: LearningProblem, resume
         (proposal.lost and claims <= earlier)
         or (claims < earlier and (linked or proposal.consumed))
         or (proposal.replaced and claims <= earlier)
-        or (gives_purpose and (informative or linked))
+        or (gives_purpose and (informative or linked or proposal.consumed))
         or (informative and linked)
     )
     return reached if accepted else None
@@ -204,6 +204,7 @@ def _required(proposal: Proposal, climb: Climb, problem: LearningProblem, resume
 def require(fitted: FittedOperator, condition: Condition) -> Candidate:
     """Return the candidate of an operator, with new parameters for the objects of a condition.
 
+    Atoms of the condition that every transition replaces (`_replacements`) become add effects as well.
     Quantified deletes that were widened for the old parameters are dropped, since the new parameters may
     make them unnecessary.
     """
@@ -211,11 +212,13 @@ def require(fitted: FittedOperator, condition: Condition) -> Candidate:
     fresh = tuple(Variable(f"?n{arity + i}", kind) for i, kind in enumerate(condition.types))
     parameters = (*candidate.operator.parameters, *fresh)
     predicates = condition.data[0][0].table.predicates()
-    lifted: LiftedAtomMap = {key: predicates[key[0]] for key in condition.atoms}
+    needed: LiftedAtomMap = {key: predicates[key[0]] for key in condition.atoms}
+    added: LiftedAtomMap = {key: predicates[key[0]] for key in _replacements(condition, arity)}
     operator = replace(
         candidate.operator,
         parameters=parameters,
-        preconditions=candidate.operator.preconditions | lifted_atoms(parameters, lifted),
+        preconditions=candidate.operator.preconditions | lifted_atoms(parameters, needed),
+        add_effects=candidate.operator.add_effects | lifted_atoms(parameters, added),
         delete_patterns=frozenset(),
     )
     hints = dict(candidate.hints)
@@ -223,6 +226,22 @@ def require(fitted: FittedOperator, condition: Condition) -> Candidate:
         identity = transition.transition_id
         hints[identity] = {**hints.get(identity, {}), **dict(zip(fresh, objects, strict=True))}
     return canonical_candidate(operator, hints, candidate.pinned)
+
+
+def _replacements(condition: Condition, arity: int) -> Signature:
+    """Return the atoms about unnamed objects that every transition adds in place of one of the condition.
+
+    For example, a flight with battery(drone, level) and lower(less, level) adds battery(drone, less). The
+    next flight needs this atom, so an operator that does not add it could not explain both flights.
+    """
+    bound = [
+        (transition, (*objects, *unnamed))
+        for (transition, objects), unnamed in zip(condition.data, condition.objects, strict=True)
+    ]
+    deleted = set.intersection(*(named_atoms(datum, datum[0].deleted) for datum in bound))
+    replaced = {name for name, _ in deleted & condition.atoms}
+    added = set.intersection(*(named_atoms(datum, datum[0].added) for datum in bound))
+    return frozenset(key for key in added if key[0] in replaced and max(key[1], default=0) >= arity)
 
 
 def _purposeless_predicates(hypothesis: Hypothesis) -> set[str]:
