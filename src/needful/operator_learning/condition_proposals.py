@@ -52,7 +52,7 @@ class Proposal(NamedTuple):
     excludes_false_claims: bool = False
     repeated: bool = False
     links: bool = False
-    lost: bool = False
+    known: bool = False
 
     def is_promising(self, purposeless: Set[str]) -> bool:
         """Return whether the condition may be accepted; see the list at the top of this module.
@@ -61,7 +61,7 @@ class Proposal(NamedTuple):
         """
         gives_purpose = any(name in purposeless for name, _ in self.atoms)
         informative = self.bits >= ENOUGH_BITS and is_linked(self)
-        return informative or self.replaced or self.excludes_false_claims or gives_purpose or self.lost
+        return informative or self.replaced or self.excludes_false_claims or gives_purpose or self.known
 
     @property
     def rank(self) -> tuple[bool, float, int, str, list[AtomKey]]:
@@ -137,8 +137,14 @@ def opportunities_of(fitted: FittedOperator, problem: LearningProblem) -> Opport
     return Opportunities(fitted, demonstrations, problem.opportunities, problem.work)
 
 
-def proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator[Proposal]:
-    """Yield the conditions that one operator might require."""
+def proposals_for(
+    fitted: FittedOperator, problem: LearningProblem, known: Set[Pattern] = frozenset()
+) -> Iterator[Proposal]:
+    """Yield the conditions that one operator might require.
+
+    `known` contains the patterns of conditions that other operators of the controller require. Conditions
+    with these patterns need no further evidence.
+    """
     opportunities = opportunities_of(fitted, problem)
     consumed: list[Signature] = []
     for one in consumed_objects(fitted):
@@ -163,8 +169,10 @@ def proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator[
     if not screened:
         return
     claims = problem.validity.of_operator(fitted.operator)
-    if not claims and all(
-        opportunities.always_hold((earlier or frozenset()) | atoms) for earlier, atoms in screened
+    if (
+        not claims
+        and not known
+        and all(opportunities.always_hold((earlier or frozenset()) | atoms) for earlier, atoms in screened)
     ):
         return
     alone = 0.0
@@ -174,15 +182,16 @@ def proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator[
             alone = evidence
         elif evidence < alone + BITS_PER_OBJECT:
             continue
-        if evidence < MIN_BITS and not claims:
+        if evidence < MIN_BITS and not claims and not known:
             continue
         atoms = _pruned(shared, earlier or frozenset(), evidence, opportunities)
         condition = _condition(fitted, earlier, atoms)
         if condition is None or condition.atoms in consumed:
             continue
         excludes = _excludes_false_claims(fitted, condition, problem)
-        if evidence >= MIN_BITS or excludes:
-            yield Proposal(fitted, (condition,), evidence, excludes_false_claims=excludes)
+        proposal = Proposal(fitted, (condition,), evidence, excludes_false_claims=excludes)
+        if evidence >= MIN_BITS or excludes or proposal.pattern in known:
+            yield proposal
 
 
 def _division(fitted: FittedOperator, opportunities: Opportunities) -> Iterator[Proposal]:

@@ -12,6 +12,8 @@ evidence, because many conditions hold everywhere. So one of the following must 
   For example, a vehicle that moves is no longer at one place, but at another.
 - The condition gives a purpose to steps that had none: without the condition, nothing that these steps add
   is necessary later.
+- Another operator of the same controller has a condition with the same predicates, or its action makes a
+  precondition of the same predicate false.
 - With the condition, the operator has fewer false claims (predicted atoms that do not hold; see
   `false_claims`). In addition, the action must have made the condition false, or atoms of the condition
   must mention its objects together with the operator's parameters.
@@ -51,8 +53,9 @@ from needful.operator_learning.unnamed_conditions import Condition, Signature, n
 WORK_PER_TRANSITION = 50
 # The maximum number of times that a condition is accepted for the operators of a controller.
 MAX_ACCEPTED = 3
-# The proposals for an operator, given by its text and its transitions.
-ProposalCache: TypeAlias = dict[tuple[str, tuple[Datum, ...]], list[Proposal]]
+# The proposals for an operator, given by its text, its transitions, and the patterns of the conditions that
+# other operators of its controller require.
+ProposalCache: TypeAlias = dict[tuple[str, tuple[Datum, ...], frozenset[Pattern]], list[Proposal]]
 
 
 def conditions_on_unnamed_objects(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb:
@@ -81,7 +84,8 @@ class ConditionSearch:
         patterns: the predicates of the accepted divisions into cases.
         accepted: how often each condition was accepted, by its controller and its predicates. Hill climbing
             may replace an operator with a condition by one without it. Then the condition is accepted again
-            without new evidence, but at most `MAX_ACCEPTED` times.
+            without new evidence, but at most `MAX_ACCEPTED` times. The same holds for other operators of
+            the controller.
     """
 
     problem: LearningProblem
@@ -95,7 +99,7 @@ class ConditionSearch:
         """Return the climb with the first condition that is accepted; None if there is none."""
         for proposal in self._in_order(climb.hypothesis):
             key = (proposal.fitted.operator.text, proposal.atoms)
-            if key in self.tried and not proposal.lost:
+            if key in self.tried and not 0 < self.accepted[proposal.key] < MAX_ACCEPTED:
                 continue
             self.tried.add(key)
             reached = _required(proposal, climb, self.problem, self.resume)
@@ -121,12 +125,16 @@ class ConditionSearch:
         """Return the conditions that all transitions of an operator share, and that may be accepted."""
         found: list[Proposal] = []
         for fitted in hypothesis.fitted:
-            key = (fitted.operator.text, fitted.data)
+            controller = fitted.operator.controller.name
+            known = frozenset(pattern for name, pattern in self.accepted if name == controller)
+            key = (fitted.operator.text, fitted.data, known)
             if key not in self.cache:
-                self.cache[key] = list(proposals_for(fitted, self.problem))
+                self.cache[key] = list(proposals_for(fitted, self.problem, known))
+            consumed = _consumed_by_others(fitted, hypothesis)
             for one in self.cache[key]:
-                lost = 0 < self.accepted[one.key] < MAX_ACCEPTED
-                found.append(one._replace(fitted=fitted, lost=lost))
+                accepted = 0 < self.accepted[one.key] < MAX_ACCEPTED
+                alike = one.consumed and any(name in consumed for name, _ in one.atoms)
+                found.append(one._replace(fitted=fitted, known=accepted or alike))
         purposeless = _purposeless_predicates(hypothesis)
         promising = (one for one in found if one.is_promising(purposeless))
         return sorted(promising, key=lambda one: one.rank)
@@ -192,7 +200,7 @@ def _required(proposal: Proposal, climb: Climb, problem: LearningProblem, resume
         justified = gives_purpose or proposal.repeated or proposal.links
         return reached if justified and claims <= earlier else None
     accepted = (
-        (proposal.lost and claims <= earlier)
+        (proposal.known and claims <= earlier)
         or (claims < earlier and (linked or proposal.consumed))
         or (proposal.replaced and claims <= earlier)
         or (gives_purpose and (informative or linked or proposal.consumed))
@@ -226,6 +234,17 @@ def require(fitted: FittedOperator, condition: Condition) -> Candidate:
         identity = transition.transition_id
         hints[identity] = {**hints.get(identity, {}), **dict(zip(fresh, objects, strict=True))}
     return canonical_candidate(operator, hints, candidate.pinned)
+
+
+def _consumed_by_others(fitted: FittedOperator, hypothesis: Hypothesis) -> set[str]:
+    """Return the predicates of preconditions that other operators of the same controller delete."""
+    others = (one.operator for one in hypothesis.fitted if one is not fitted)
+    return {
+        atom.predicate.name
+        for other in others
+        if other.controller == fitted.operator.controller
+        for atom in other.preconditions & other.delete_effects
+    }
 
 
 def _replacements(condition: Condition, arity: int) -> Signature:
