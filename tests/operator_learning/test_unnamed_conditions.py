@@ -15,13 +15,12 @@ from needful.operator_learning.case_conditions import consumption_classes
 from needful.operator_learning.encoding import encode_demonstrations
 from needful.operator_learning.opportunities import ANYTHING, TYPE_PREFIX, holds
 from needful.operator_learning.partition import FittedOperator
+from needful.operator_learning.signatures import shared_signatures, signatures_before
 from needful.operator_learning.unnamed_conditions import (
     Consumption,
     condition_of,
     consumed_objects,
     has_unique_witnesses,
-    shared_signatures,
-    signatures_before,
 )
 from tiny_worlds import BALL, BLOCK, CLEAN, ON, PUSH, THING, demonstrations
 

@@ -15,12 +15,8 @@ from needful.operator_learning.case_conditions import consumption_classes, predi
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.opportunities import ANYTHING, Opportunities, holds
 from needful.operator_learning.partition import FittedOperator
-from needful.operator_learning.unnamed_conditions import (
-    Condition,
-    Signature,
-    condition_of,
-    consumed_objects,
-)
+from needful.operator_learning.signatures import Signature
+from needful.operator_learning.unnamed_conditions import Condition, condition_of, consumed_objects
 
 # A condition with at least `ENOUGH_BITS` of evidence is informative: it would hold by chance with a
 # probability of at most 1/256. `MIN_BITS` is the minimum evidence for considering a condition. Negative

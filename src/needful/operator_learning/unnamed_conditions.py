@@ -8,24 +8,24 @@ held before every transition of the operator, about one or more unnamed objects 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import and_, or_
 from typing import NamedTuple, TypeAlias
 
 from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.objects import Type
-from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.induction import Datum
-from needful.operator_learning.opportunities import ANYTHING, TYPE_PREFIX, atoms_before, satisfying_objects
+from needful.operator_learning.opportunities import ANYTHING, atoms_before, satisfying_objects
 from needful.operator_learning.partition import FittedOperator
+from needful.operator_learning.signatures import (
+    Signature,
+    SignatureCache,
+    atoms_about_unnamed,
+    shared_signatures,
+    signature_of,
+)
 
-# The maximum number of sets of atoms that `shared_signatures` keeps.
-MAX_CONDITIONS = 8
-
-# The signature of an unnamed object: the lifted atoms about the object that hold before a transition, and
-# its types (see `TYPE_PREFIX`). Also used for other sets of such atoms.
-Signature = frozenset[AtomKey]
 # A condition on one or two unnamed objects. With one object: None, and the atoms about the object. With two
 # objects: the atoms about the first one, and the atoms about the second one.
 SharedCondition: TypeAlias = tuple[Signature | None, Signature]
@@ -112,14 +112,14 @@ def changed_once(datum: Datum, changed: int) -> dict[AtomKey, int]:
     return {key: number for key, number in found.items() if key not in several}
 
 
-def shared_conditions(data: Sequence[Datum]) -> Iterator[SharedCondition]:
+def shared_conditions(data: Sequence[Datum], cache: SignatureCache) -> Iterator[SharedCondition]:
     """Yield the conditions on unnamed objects that held before all transitions in `data`.
 
     A condition is about one unnamed object. If its atoms determine this object uniquely in each transition,
     there are also conditions that relate a second unnamed object to the first one.
     """
     arity = len(data[0][1])
-    for one in shared_signatures(data):
+    for one in shared_signatures(data, cache):
         yield None, one
         core = frozenset(key for key in one if ANYTHING not in key[1])
         if not core or not has_unique_witnesses(data, core):
@@ -128,39 +128,9 @@ def shared_conditions(data: Sequence[Datum]) -> Iterator[SharedCondition]:
             (transition, (*objects, first_witness((transition, objects), core)))
             for transition, objects in data
         ]
-        for two in shared_signatures(extended):
+        for two in shared_signatures(extended, cache):
             if any(arity in indices for _, indices in two):
                 yield core, two
-
-
-def shared_signatures(data: Sequence[Datum]) -> list[Signature]:
-    """Return the maximal sets of atoms that some unnamed object satisfied before every transition.
-
-    The object may differ from transition to transition. A set is thus the intersection of one signature
-    per transition. At most `MAX_CONDITIONS` sets are returned.
-    """
-    found = _maximal(signatures_before(data[0]).values())
-    for datum in data[1:]:
-        if not found:
-            break
-        masks = {key: _unnamed_objects_with(key, datum) for key in frozenset[AtomKey]().union(*found)}
-        if all(functools.reduce(and_, map(masks.__getitem__, one)) for one in found):
-            continue  # Before this transition too, an object satisfied each set.
-        signatures = _signatures(masks)
-        found = _maximal(one & other for one in found for other in signatures)
-    return found
-
-
-def _signatures(masks: Mapping[AtomKey, int]) -> set[Signature]:
-    """Return the signatures of all objects, given the mask of the objects that satisfy each atom."""
-    # At first, all objects are in one group. Each atom divides each group in two: the objects for which it
-    # held, and the others. In the end, the objects of a group have the same signature.
-    groups: list[tuple[int, tuple[AtomKey, ...]]] = [(-1, ())]
-    for key, mask in masks.items():
-        if mask:
-            divided = [(group & mask, (*atoms, key)) for group, atoms in groups if group & mask]
-            groups = divided + [(group & ~mask, atoms) for group, atoms in groups if group & ~mask]
-    return {frozenset(atoms) for _, atoms in groups if atoms}
 
 
 def _unnamed_objects_with(key: AtomKey, datum: Datum) -> int:
@@ -189,95 +159,6 @@ def _same_pattern(first: Sequence[int], second: Sequence[int]) -> bool:
     """Return whether two sequences repeat items at the same positions, as (a, b, a) and (1, 2, 1) do."""
     pairs = set(zip(first, second, strict=True))
     return len(pairs) == len(set(first)) == len(set(second))
-
-
-def _maximal(sets: Iterable[Signature]) -> list[Signature]:
-    found: list[Signature] = []
-    for one in sorted(set(map(_without_needless_types, sets)), key=lambda one: (-len(one), sorted(one))):
-        if one and not any(one <= other for other in found):
-            found.append(one)
-    return found[:MAX_CONDITIONS]
-
-
-def signatures_before(datum: Datum) -> dict[int, Signature]:
-    """Return the signature of each unnamed object about which some atom held before a transition."""
-    transition, objects = datum
-    found: dict[int, list[AtomKey]] = {}
-    for number, key in atoms_about_unnamed(transition, objects, transition.before):
-        if number in found:
-            found[number].append(key)
-        else:
-            found[number] = [key]
-    return {number: _with_types(keys, number, datum) for number, keys in found.items()}
-
-
-def signature_of(number: int, datum: Datum) -> Signature:
-    """Return the signature of one unnamed object before a transition."""
-    transition, objects = datum
-    atoms = transition.before & transition.table.with_object(number)
-    keys = [key for one, key in atoms_about_unnamed(transition, objects, atoms) if one == number]
-    return _with_types(keys, number, datum)
-
-
-def _with_types(keys: Sequence[AtomKey], number: int, datum: Datum) -> Signature:
-    """Return the atoms about an unnamed object, with the object's types if it `_has_types`.
-
-    Types without a parent are left out: the declared types of the predicates imply them.
-    """
-    transition, objects = datum
-    arity = len(objects)
-    if not _has_types(keys, arity):
-        return frozenset(keys)
-    kind = transition.table.objects[number].type
-    types = [(TYPE_PREFIX + one.name, (arity,)) for one in kind.ancestry() if one.parent is not None]
-    return frozenset((*keys, *types))
-
-
-def _without_needless_types(atoms: Signature) -> Signature:
-    """Return the atoms about an unnamed object; leave out its types unless it `_has_types`."""
-    types = frozenset(key for key in atoms if key[0][0] == TYPE_PREFIX)
-    if not types:
-        return atoms
-    (unnamed,) = {index for _, indices in types for index in indices}
-    return atoms if _has_types(atoms - types, unnamed) else atoms - types
-
-
-def _has_types(keys: Iterable[AtomKey], unnamed: int) -> bool:
-    """Return whether the types of an unnamed object can be part of a condition.
-
-    One of the atoms must relate the object to a named one, or be about this object alone, as RobotAt(sink).
-    """
-    return any(
-        indices == (unnamed,) or any(0 <= index < unnamed for index in indices) for _, indices in keys
-    )
-
-
-def atoms_about_unnamed(
-    transition: EncodedTransition, objects: Sequence[int], atoms: int
-) -> Iterator[tuple[int, AtomKey]]:
-    """Yield the atoms about unnamed objects: the object's number, and the key of the lifted atom.
-
-    `objects` contains the named objects, to which parameters are bound. In the key, the index of the
-    unnamed object is `len(objects)`. If an atom has two unnamed objects, it is yielded for each of them,
-    with `ANYTHING` as the index of the other one.
-    """
-    table, arity = transition.table, len(objects)
-    index_of = {number: index for index, number in enumerate(objects)}
-    for atom in bits(atoms):
-        arguments = table.arguments[atom]
-        if len(arguments) == 1:
-            (one,) = arguments
-            if one not in index_of:
-                yield one, (table.atoms[atom].predicate.name, (arity,))
-            continue
-        unnamed = [number for number in dict.fromkeys(arguments) if number not in index_of]
-        if 1 <= len(unnamed) <= 2:
-            name = table.atoms[atom].predicate.name
-            for one in unnamed:
-                indices = [
-                    index_of.get(number, arity if number == one else ANYTHING) for number in arguments
-                ]
-                yield one, (name, tuple(indices))
 
 
 def condition_of(

@@ -45,7 +45,8 @@ from needful.operator_learning.learning_problem import LearningProblem, TooManyO
 from needful.operator_learning.objective import Hypothesis
 from needful.operator_learning.opportunities import WorkLimitReached
 from needful.operator_learning.partition import FittedOperator
-from needful.operator_learning.unnamed_conditions import Condition, Signature
+from needful.operator_learning.signatures import Signature
+from needful.operator_learning.unnamed_conditions import Condition
 
 # The work of trying a condition, per transition (see `WorkLimit`); measured in some worlds.
 WORK_PER_TRANSITION = 50
@@ -142,7 +143,9 @@ class ConditionSearch:
         known = frozenset[frozenset[str]]().union(*self.patterns)
         for fitted in hypothesis.fitted:
             opportunities = opportunities_of(fitted, self.problem)
-            division = best_division(fitted, opportunities, supplied_keys(fitted, purposeless), known)
+            supplied = supplied_keys(fitted, purposeless)
+            signatures = self.problem.signatures
+            division = best_division(fitted, opportunities, supplied, known, signatures)
             if division is not None and division.bits >= MIN_BITS:
                 proposal = Proposal(fitted, division.conditions, division.bits)
                 found.append(proposal._replace(repeated=proposal.pattern in self.patterns))
