@@ -26,7 +26,6 @@ from needful.operator_learning.opportunities import ANYTHING, TYPE_PREFIX, Oppor
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.signatures import (
     Signature,
-    SignatureCache,
     SignatureMasks,
     atoms_about_unnamed,
     signature_of,
@@ -64,7 +63,7 @@ def best_division(
     opportunities: Opportunities,
     supplied: Set[AtomKey],
     predicates: Set[frozenset[str]],
-    signatures: SignatureCache,
+    signatures: SignatureMasks,
 ) -> Division | None:
     """Return the division of an operator into cases with the most evidence; None if there is no division.
 
@@ -73,7 +72,7 @@ def best_division(
     """
     if not supplied and not predicates:
         return None
-    search = _CaseSearch(fitted, signatures.with_arity(len(fitted.operator.parameters)))
+    search = _CaseSearch(fitted, signatures)
     divisions = (
         cases
         for first, members in search.classes.items()
@@ -147,7 +146,7 @@ def supplied_keys(fitted: FittedOperator, purposeless: Iterable[EncodedTransitio
         earlier = (one for one in added.get(transition.demonstration, ()) if one.number < transition.number)
         supplied = functools.reduce(or_, (one.added for one in earlier), 0) & transition.before
         if supplied:
-            unnamed = {key for _, key in atoms_about_unnamed(transition, objects, supplied)}
+            unnamed = {key for _, key in atoms_about_unnamed(transition, objects, supplied, len(objects))}
             counts.update(named_atoms(datum, supplied) | unnamed)
     return {key for key, count in counts.items() if count >= MIN_SUPPLIED}
 
@@ -246,7 +245,7 @@ class _CaseSearch:
         if unnamed is None or unnamed:
             shared = masks.shared([self._fitted.data[index] for index in ordered])
             found += (
-                masks.decode(one)
+                masks.decode(one, self._arity)
                 for one in shared
                 if one & masks.links and (unnamed is None or any(not feature & ~one for feature in unnamed))
             )

@@ -27,7 +27,7 @@ from needful.operator_learning.matching import Matcher
 from needful.operator_learning.objective import Hypothesis, Objective
 from needful.operator_learning.opportunities import OpportunityCache, WorkLimit
 from needful.operator_learning.partition import FittedOperator, Partition, partition
-from needful.operator_learning.signatures import SignatureCache
+from needful.operator_learning.signatures import SignatureMasks
 from needful.operator_learning.unnamed_conditions import SharedCondition, shared_conditions
 
 # See `LearningProblem.with_limited_growth`.
@@ -58,7 +58,7 @@ class LearningProblem(Abbreviated):
     skip_purposeless: bool = False
     opportunities: OpportunityCache = field(default_factory=dict)
     conditions: dict[tuple[Datum, ...], list[SharedCondition]] = field(default_factory=dict)
-    signatures: SignatureCache = field(default_factory=SignatureCache)
+    signatures: SignatureMasks = field(default_factory=SignatureMasks)
     work: WorkLimit = field(default_factory=WorkLimit)
     max_operators: int | None = None
 

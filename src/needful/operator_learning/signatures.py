@@ -7,7 +7,9 @@ other unnamed object has the index `ANYTHING`.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
+from operator import or_
 
 from needful.abstraction.atom_table import AtomKey, AtomTable, bits
 from needful.core.objects import Type
@@ -17,6 +19,8 @@ from needful.operator_learning.opportunities import ANYTHING, TYPE_PREFIX
 
 # The maximum number of sets of atoms that `shared_signatures` keeps.
 MAX_CONDITIONS = 8
+# In the masks of `SignatureMasks`, the index of the unnamed object, whatever the operator's arity is.
+UNNAMED = -2
 
 # The signature of an unnamed object: the lifted atoms about the object that hold before a transition, and
 # its types (see `TYPE_PREFIX`). Also used for other sets of such atoms.
@@ -24,18 +28,14 @@ Signature = frozenset[AtomKey]
 
 
 class SignatureMasks:
-    """Represents signatures as masks, for operators with the same number of parameters.
-
-    Bit i stands for the i-th lifted atom or type. Results are cached: most objects have the same signature
-    before many transitions.
+    """Represents signatures as masks, and caches them: bit i stands for the i-th lifted atom or type.
 
     Attributes:
         links: the mask of the atoms that relate the unnamed object to a parameter.
         with_anything: the mask of the atoms about a further unnamed object (index `ANYTHING`).
     """
 
-    def __init__(self, arity: int) -> None:
-        self._arity = arity
+    def __init__(self) -> None:
         self._keys: list[AtomKey] = []
         self._bits: dict[AtomKey, int] = {}
         self.links = 0
@@ -47,19 +47,20 @@ class SignatureMasks:
         self._masks_of_types: dict[Type, int] = {}
         self._unrelated: dict[tuple[AtomTable, int, int], int] = {}
         self._before: dict[Datum, dict[int, int]] = {}
+        self._ranks: dict[tuple[int, int], tuple[int, list[AtomKey]]] = {}
 
-    def encode(self, key: AtomKey) -> int:
-        """Return the mask of one lifted atom or type."""
+    def _encode(self, key: AtomKey) -> int:
+        """Return the mask of one lifted atom or type, in which `UNNAMED` is the index of the object."""
         known = self._bits.get(key)
         if known is not None:
             return known
         bit = self._bits[key] = 1 << len(self._keys)
         self._keys.append(key)
         name, indices = key
-        link = any(0 <= index < self._arity for index in indices)
+        link = max(indices) >= 0
         if name[0] == TYPE_PREFIX:
             self._types |= bit
-        elif link or indices == (self._arity,):
+        elif link or indices == (UNNAMED,):
             self._allow_types |= bit
         if link:
             self.links |= bit
@@ -67,9 +68,14 @@ class SignatureMasks:
             self.with_anything |= bit
         return bit
 
-    def decode(self, mask: int) -> Signature:
-        """Return the lifted atoms and types of a mask."""
-        return frozenset([self._keys[number] for number in bits(mask)])
+    def decode(self, mask: int, arity: int) -> Signature:
+        """Return the lifted atoms and types of a mask, for an operator with `arity` parameters."""
+        return frozenset(
+            [
+                (name, tuple([arity if index == UNNAMED else index for index in indices]))
+                for name, indices in map(self._keys.__getitem__, bits(mask))
+            ]
+        )
 
     def before(self, datum: Datum) -> dict[int, int]:
         """Return the signatures of unnamed objects before a transition, each with a mask of its objects.
@@ -78,45 +84,53 @@ class SignatureMasks:
         """
         known = self._before.get(datum)
         if known is None:
-            known = self._before[datum] = {}
-            for number, mask in self.by_object(datum).items():
-                known[mask] = known.get(mask, 0) | 1 << number
+            known = self._before[datum] = self._find(datum)
         return known
 
-    def by_object(self, datum: Datum) -> dict[int, int]:
-        """Return the signature of each unnamed object about which some atom held before a transition."""
+    def _find(self, datum: Datum) -> dict[int, int]:
         transition, objects = datum
         table, state = transition.table, transition.before
-        related, about_named = dict[int, int](), 0
-        for number in objects:
-            about_named |= table.with_object(number)
-        for number, key in atoms_about_unnamed(transition, objects, state & about_named):
-            related[number] = related.get(number, 0) | self.encode(key)
         found: dict[int, int] = {}
-        others = state & ~about_named
-        for number in range(len(table.objects)):
+        related, about_named = dict[int, int](), 0
+        if objects:
+            for number in objects:
+                about_named |= table.with_object(number)
+            related = self._related(datum, state & about_named)
+            # The other objects have the same signatures as if no object were named.
+            changed = functools.reduce(or_, (1 << number for number in (*objects, *related)))
+            for mask, numbers in self.before((transition, ())).items():
+                if numbers & ~changed:
+                    found[mask] = numbers & ~changed
+        for number in related or (() if objects else range(len(table.objects))):
             mask = related.get(number, 0)
-            atoms = others & table.with_object(number)
-            if atoms:
-                entry = (table, number, atoms)
-                unrelated = self._unrelated.get(entry)
-                if unrelated is None:
-                    unrelated = self._unrelated[entry] = self._of(number, transition, atoms)
-                mask |= unrelated
+            mask |= self._of_unrelated(number, transition, state & table.with_object(number) & ~about_named)
             if mask:
-                found[number] = self.with_types(mask, table.objects[number].type)
+                mask = self._with_types(mask, table.objects[number].type)
+                found[mask] = found.get(mask, 0) | 1 << number
         return found
 
-    def _of(self, number: int, transition: EncodedTransition, atoms: int) -> int:
+    def _related(self, datum: Datum, atoms: int) -> dict[int, int]:
+        """Return, for each unnamed object of the given atoms, the mask of its atoms with named objects."""
+        transition, objects = datum
+        arguments = transition.table.arguments
+        found = {number: 0 for atom in bits(atoms) for number in arguments[atom] if number not in objects}
+        for number, key in atoms_about_unnamed(transition, objects, atoms):
+            found[number] |= self._encode(key)
+        return found
+
+    def _of_unrelated(self, number: int, transition: EncodedTransition, atoms: int) -> int:
         """Return the mask of atoms about an unnamed object, none of which mentions a named object."""
-        mask = 0
-        for one, (name, indices) in atoms_about_unnamed(transition, (), atoms):
-            if one == number:
-                lifted = tuple([index if index == ANYTHING else self._arity for index in indices])
-                mask |= self.encode((name, lifted))
+        entry = (transition.table, number, atoms)
+        mask = self._unrelated.get(entry)
+        if mask is None:
+            mask = 0
+            for one, key in atoms_about_unnamed(transition, (), atoms):
+                if one == number:
+                    mask |= self._encode(key)
+            self._unrelated[entry] = mask
         return mask
 
-    def with_types(self, mask: int, kind: Type) -> int:
+    def _with_types(self, mask: int, kind: Type) -> int:
         """Return a mask of atoms about an object, with the object's types if they are allowed.
 
         Types without a parent are left out: the declared types of the predicates imply them.
@@ -128,100 +142,121 @@ class SignatureMasks:
             types = 0
             for one in kind.ancestry():
                 if one.parent is not None:
-                    types |= self.encode((TYPE_PREFIX + one.name, (self._arity,)))
+                    types |= self._encode((TYPE_PREFIX + one.name, (UNNAMED,)))
             self._masks_of_types[kind] = types
         return mask | types
+
+    def of_object(self, number: int, datum: Datum) -> int:
+        """Return the signature of one unnamed object before a transition."""
+        transition, objects = datum
+        table, mask = transition.table, 0
+        atoms = transition.before & table.with_object(number)
+        for one, key in atoms_about_unnamed(transition, objects, atoms):
+            if one == number:
+                mask |= self._encode(key)
+        return self._with_types(mask, table.objects[number].type)
 
     def shared(self, data: Sequence[Datum]) -> list[int]:
         """Return the maximal sets of atoms that some unnamed object satisfied before every transition.
 
         See `shared_signatures`.
         """
-        found = self._maximal(self.before(data[0]))
+        arity = len(data[0][1])
+        found = self._maximal(self.before(data[0]), arity)
         for datum in data[1:]:
             if not found:
                 break
-            signatures = self.before(datum)
-            if all(any(not one & ~other for other in signatures) for one in found):
+            mentioned = functools.reduce(or_, found)
+            signatures = {one & mentioned for one in self.before(datum)}
+            if all(one in signatures or any(not one & ~other for other in signatures) for one in found):
                 continue  # Before this transition too, an object satisfied each set.
-            found = self._maximal({one & other for one in found for other in signatures})
-        return sorted(found, key=self._rank)
+            found = self._maximal({one & other for one in found for other in signatures}, arity)
+        return self._sorted(found, arity)
 
-    def _maximal(self, masks: Iterable[int]) -> list[int]:
+    def _maximal(self, masks: Iterable[int], arity: int) -> list[int]:
         found: list[int] = []
         sets = {one if one & self._allow_types else one & ~self._types for one in masks}
         for one in sorted(sets, key=int.bit_count, reverse=True):
             if one and not any(not one & ~other for other in found):
                 found.append(one)
-        return found if len(found) <= MAX_CONDITIONS else sorted(found, key=self._rank)[:MAX_CONDITIONS]
+        return found if len(found) <= MAX_CONDITIONS else self._sorted(found, arity)[:MAX_CONDITIONS]
 
-    def _rank(self, mask: int) -> tuple[int, list[AtomKey]]:
-        return (-mask.bit_count(), sorted(self.decode(mask)))
+    def _sorted(self, masks: Iterable[int], arity: int) -> list[int]:
+        return sorted(masks, key=lambda one: self._rank(one, arity))
+
+    def _rank(self, mask: int, arity: int) -> tuple[int, list[AtomKey]]:
+        known = self._ranks.get((mask, arity))
+        if known is None:
+            known = self._ranks[mask, arity] = (-mask.bit_count(), sorted(self.decode(mask, arity)))
+        return known
+
+    def witnesses(self, datum: Datum, mask: int) -> int:
+        """Return the unnamed objects that satisfied a set of atoms and types before a transition."""
+        transition, objects = datum
+        table, atoms, types = transition.table, mask & ~self._types, mask & self._types
+        found = 0
+        for signature, numbers in self.before(datum).items():
+            if not atoms & ~signature:
+                found |= numbers
+        if not atoms:  # An object without atoms has no signature, but may have the types.
+            found = (1 << len(table.objects)) - 1
+            for number in objects:
+                found &= ~(1 << number)
+        for number in bits(types):
+            found &= table.of_type_named(self._keys[number][0][1:])
+        return found
 
 
-class SignatureCache:
-    """Caches signatures, as one `SignatureMasks` per number of parameters."""
-
-    def __init__(self) -> None:
-        self._masks: dict[int, SignatureMasks] = {}
-
-    def with_arity(self, arity: int) -> SignatureMasks:
-        """Return the signatures for operators with a given number of parameters."""
-        if arity not in self._masks:
-            self._masks[arity] = SignatureMasks(arity)
-        return self._masks[arity]
-
-
-def shared_signatures(data: Sequence[Datum], cache: SignatureCache | None = None) -> list[Signature]:
+def shared_signatures(data: Sequence[Datum], masks: SignatureMasks | None = None) -> list[Signature]:
     """Return the maximal sets of atoms that some unnamed object satisfied before every transition.
 
     The object may differ from transition to transition. A set is thus the intersection of one signature
     per transition. At most `MAX_CONDITIONS` sets are returned.
     """
-    masks = (cache or SignatureCache()).with_arity(len(data[0][1]))
-    return [masks.decode(one) for one in masks.shared(data)]
+    masks, arity = masks or SignatureMasks(), len(data[0][1])
+    return [masks.decode(one, arity) for one in masks.shared(data)]
 
 
 def signatures_before(datum: Datum) -> dict[int, Signature]:
     """Return the signature of each unnamed object about which some atom held before a transition."""
-    masks = SignatureMasks(len(datum[1]))
-    return {number: masks.decode(mask) for number, mask in masks.by_object(datum).items()}
+    masks = SignatureMasks()
+    return {
+        number: masks.decode(mask, len(datum[1]))
+        for mask, numbers in masks.before(datum).items()
+        for number in bits(numbers)
+    }
 
 
 def signature_of(number: int, datum: Datum) -> Signature:
     """Return the signature of one unnamed object before a transition."""
-    transition, objects = datum
-    masks, mask = SignatureMasks(len(objects)), 0
-    atoms = transition.before & transition.table.with_object(number)
-    for one, key in atoms_about_unnamed(transition, objects, atoms):
-        if one == number:
-            mask |= masks.encode(key)
-    return masks.decode(masks.with_types(mask, transition.table.objects[number].type))
+    masks = SignatureMasks()
+    return masks.decode(masks.of_object(number, datum), len(datum[1]))
 
 
 def atoms_about_unnamed(
-    transition: EncodedTransition, objects: Sequence[int], atoms: int
+    transition: EncodedTransition, objects: Sequence[int], atoms: int, unnamed_index: int = UNNAMED
 ) -> Iterator[tuple[int, AtomKey]]:
     """Yield the atoms about unnamed objects: the object's number, and the key of the lifted atom.
 
     `objects` contains the named objects, to which parameters are bound. In the key, the index of the
-    unnamed object is `len(objects)`. If an atom has two unnamed objects, it is yielded for each of them,
+    unnamed object is `unnamed_index`. If an atom has two unnamed objects, it is yielded for each of them,
     with `ANYTHING` as the index of the other one.
     """
-    table, arity = transition.table, len(objects)
+    table = transition.table
     index_of = {number: index for index, number in enumerate(objects)}
     for atom in bits(atoms):
         arguments = table.arguments[atom]
         if len(arguments) == 1:
             (one,) = arguments
             if one not in index_of:
-                yield one, (table.atoms[atom].predicate.name, (arity,))
+                yield one, (table.atoms[atom].predicate.name, (unnamed_index,))
             continue
         unnamed = [number for number in dict.fromkeys(arguments) if number not in index_of]
         if 1 <= len(unnamed) <= 2:
             name = table.atoms[atom].predicate.name
             for one in unnamed:
                 indices = [
-                    index_of.get(number, arity if number == one else ANYTHING) for number in arguments
+                    index_of.get(number, unnamed_index if number == one else ANYTHING)
+                    for number in arguments
                 ]
                 yield one, (name, tuple(indices))

@@ -20,7 +20,7 @@ from needful.operator_learning.opportunities import ANYTHING, atoms_before, sati
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.signatures import (
     Signature,
-    SignatureCache,
+    SignatureMasks,
     atoms_about_unnamed,
     shared_signatures,
     signature_of,
@@ -92,9 +92,8 @@ def named_atoms(datum: Datum, atoms: int) -> set[AtomKey]:
     index_of = {number: index for index, number in enumerate(objects)}
     table = transition.table
     return {
-        (table.atoms[atom].predicate.name, tuple(index_of[number] for number in table.arguments[atom]))
-        for atom in bits(atoms)
-        if all(number in index_of for number in table.arguments[atom])
+        (table.atoms[atom].predicate.name, tuple([index_of[number] for number in table.arguments[atom]]))
+        for atom in bits(atoms & table.only_about(objects))
     }
 
 
@@ -106,31 +105,43 @@ def changed_once(datum: Datum, changed: int) -> dict[AtomKey, int]:
     transition, objects = datum
     found: dict[AtomKey, int] = {}
     several: set[AtomKey] = set()
-    for number, key in atoms_about_unnamed(transition, objects, changed):
+    for number, key in atoms_about_unnamed(transition, objects, changed, len(objects)):
         if ANYTHING not in key[1] and found.setdefault(key, number) != number:
             several.add(key)
     return {key: number for key, number in found.items() if key not in several}
 
 
-def shared_conditions(data: Sequence[Datum], cache: SignatureCache) -> Iterator[SharedCondition]:
+def shared_conditions(data: Sequence[Datum], masks: SignatureMasks) -> Iterator[SharedCondition]:
     """Yield the conditions on unnamed objects that held before all transitions in `data`.
 
     A condition is about one unnamed object. If its atoms determine this object uniquely in each transition,
     there are also conditions that relate a second unnamed object to the first one.
     """
     arity = len(data[0][1])
-    for one in shared_signatures(data, cache):
-        yield None, one
-        core = frozenset(key for key in one if ANYTHING not in key[1])
-        if not core or not has_unique_witnesses(data, core):
+    for one in masks.shared(data):
+        yield None, masks.decode(one, arity)
+        core = one & ~masks.with_anything
+        objects = _unique_witnesses(data, core, masks) if core else None
+        if objects is None:
             continue
         extended = [
-            (transition, (*objects, first_witness((transition, objects), core)))
-            for transition, objects in data
+            (transition, (*named, number))
+            for (transition, named), number in zip(data, objects, strict=True)
         ]
-        for two in shared_signatures(extended, cache):
+        for two in shared_signatures(extended, masks):
             if any(arity in indices for _, indices in two):
-                yield core, two
+                yield masks.decode(core, arity), two
+
+
+def _unique_witnesses(data: Sequence[Datum], mask: int, masks: SignatureMasks) -> list[int] | None:
+    """Return the unnamed objects that satisfied a set of atoms, one per transition; None if not unique."""
+    found: list[int] = []
+    for datum in data:
+        objects = masks.witnesses(datum, mask)
+        if objects.bit_count() != 1:
+            return None
+        found.append(objects.bit_length() - 1)
+    return found
 
 
 def _unnamed_objects_with(key: AtomKey, datum: Datum) -> int:
@@ -199,11 +210,6 @@ def named_condition(fitted: FittedOperator, atoms: Signature) -> Condition | Non
 def first_witness(datum: Datum, atoms: Signature) -> int:
     """Return the first unnamed object that satisfied the atoms before a transition."""
     return next(bits(witnesses(datum, atoms)))
-
-
-def has_unique_witnesses(data: Sequence[Datum], atoms: Signature) -> bool:
-    """Return whether exactly one unnamed object satisfied the atoms before each transition."""
-    return all(witnesses(datum, atoms).bit_count() == 1 for datum in data)
 
 
 def witnesses(datum: Datum, atoms: Signature) -> int:

@@ -178,6 +178,8 @@ def _required(proposal: Proposal, climb: Climb, problem: LearningProblem, resume
     """
     problem.work.spend(WORK_PER_TRANSITION * problem.size)
     old, fitted = climb.hypothesis, proposal.fitted
+    if not _can_be_accepted(proposal, old, problem):
+        return None
     candidates = [one.candidate for one in old.fitted if one is not fitted]
     candidates += [require(fitted, condition) for condition in proposal.conditions]
     limited = problem.with_limited_growth(len(candidates))
@@ -202,6 +204,22 @@ def _required(proposal: Proposal, climb: Climb, problem: LearningProblem, resume
         or (informative and linked)
     )
     return reached if accepted else None
+
+
+def _can_be_accepted(proposal: Proposal, old: Hypothesis, problem: LearningProblem) -> bool:
+    """Return whether `_required` may accept the condition, whatever hill climbing reaches with it.
+
+    Without purposeless steps, the condition cannot give a purpose to one. Without false claims, it cannot
+    exclude one.
+    """
+    if len(proposal.conditions) > 1 and not proposal.consumed:
+        return proposal.repeated or proposal.links or bool(purposeless_steps(old))
+    linked, informative = is_linked(proposal), proposal.bits >= ENOUGH_BITS
+    if proposal.lost or proposal.replaced or (informative and linked):
+        return True
+    if (linked or informative) and purposeless_steps(old):
+        return True
+    return (linked or proposal.consumed) and problem.false_claims(old) > 0
 
 
 def require(fitted: FittedOperator, condition: Condition) -> Candidate:
