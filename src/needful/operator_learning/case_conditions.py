@@ -105,8 +105,12 @@ def consumption_classes(fitted: FittedOperator) -> list[Condition]:
     unnamed object. There must be at least two classes, each with at least two transitions; otherwise the
     result is empty. If several divisions are possible, frequent atoms are preferred.
     """
+    if not all(transition.deleted for transition, _ in fitted.data):
+        return []
     unnamed = [changed_once(datum, datum[0].deleted) for datum in fitted.data]
     named = [named_atoms(datum, datum[0].deleted) for datum in fitted.data]
+    if not all(map(or_, map(bool, unnamed), map(bool, named))):
+        return []
     support: dict[AtomKey, set[int]] = {}
     for index in range(len(fitted.data)):
         for key in (*unnamed[index], *named[index]):

@@ -303,6 +303,8 @@ def _groundings(
     held = table.ground(needs.argument_atoms, binding) & transition.before
     if held.bit_count() < len(needs.argument_atoms):
         return
+    if UNBOUND not in binding and needed & ~added:
+        return  # No other add effect can add the atom.
     before = [Constraint(name, variables, transition.before) for name, variables in needs.other_atoms]
     for pinned, adds in _pins(operator.adds.other_atoms, list(bits(needed & ~added)), binding, table):
         after = [Constraint(name, variables, transition.after) for name, variables in adds]

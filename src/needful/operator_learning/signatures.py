@@ -41,10 +41,13 @@ class SignatureMasks:
         self.links = 0
         self.with_anything = 0
         self._types = 0
+        self._mentioning: dict[int, int] = {}
         # The atoms that relate the object to a named one, or are about this object alone, as RobotAt(sink).
         # The types of an object can be part of a signature only if there is such an atom.
         self._allow_types = 0
         self._masks_of_types: dict[Type, int] = {}
+        # The last examined state of each demonstration, and the signature of each object in it.
+        self._last: dict[AtomTable, tuple[int, dict[int, int]]] = {}
         self._unrelated: dict[tuple[AtomTable, int, int], int] = {}
         self._before: dict[Datum, dict[int, int]] = {}
         self._ranks: dict[tuple[int, int], tuple[int, list[AtomKey]]] = {}
@@ -66,6 +69,8 @@ class SignatureMasks:
             self.links |= bit
         if ANYTHING in indices:
             self.with_anything |= bit
+        for index in indices:
+            self._mentioning[index] = self._mentioning.get(index, 0) | bit
         return bit
 
     def decode(self, mask: int, arity: int) -> Signature:
@@ -89,23 +94,47 @@ class SignatureMasks:
 
     def _find(self, datum: Datum) -> dict[int, int]:
         transition, objects = datum
+        if not objects:
+            return self._without_names(transition)
         table, state = transition.table, transition.before
-        found: dict[int, int] = {}
-        related, about_named = dict[int, int](), 0
-        if objects:
-            for number in objects:
-                about_named |= table.with_object(number)
-            related = self._related(datum, state & about_named)
-            # The other objects have the same signatures as if no object were named.
-            changed = functools.reduce(or_, (1 << number for number in (*objects, *related)))
-            for mask, numbers in self.before((transition, ())).items():
-                if numbers & ~changed:
-                    found[mask] = numbers & ~changed
-        for number in related or (() if objects else range(len(table.objects))):
-            mask = related.get(number, 0)
-            mask |= self._of_unrelated(number, transition, state & table.with_object(number) & ~about_named)
+        about_named = 0
+        for number in objects:
+            about_named |= table.with_object(number)
+        related = self._related(datum, state & about_named)
+        # The other objects have the same signatures as if no object were named.
+        changed = functools.reduce(or_, (1 << number for number in (*objects, *related)))
+        found = {
+            mask: numbers & ~changed
+            for mask, numbers in self.before((transition, ())).items()
+            if numbers & ~changed
+        }
+        for number, mask in related.items():
+            mask |= self._of_unrelated(number, transition, state & ~about_named)
             if mask:
                 mask = self._with_types(mask, table.objects[number].type)
+                found[mask] = found.get(mask, 0) | 1 << number
+        return found
+
+    def _without_names(self, transition: EncodedTransition) -> dict[int, int]:
+        """Return the signatures if no object is named.
+
+        Only the objects of changed atoms have other signatures than in the last examined state of the same
+        demonstration.
+        """
+        table, state = transition.table, transition.before
+        last = self._last.get(table)
+        by_object: dict[int, int] = {}
+        numbers: Iterable[int] = range(len(table.objects))
+        if last is not None:
+            by_object, arguments = last[1], table.arguments
+            numbers = {number for atom in bits(state ^ last[0]) for number in arguments[atom]}
+        for number in numbers:
+            mask = self._of_unrelated(number, transition, state)
+            by_object[number] = self._with_types(mask, table.objects[number].type)
+        self._last[table] = (state, by_object)
+        found: dict[int, int] = {}
+        for number, mask in by_object.items():
+            if mask:
                 found[mask] = found.get(mask, 0) | 1 << number
         return found
 
@@ -119,7 +148,11 @@ class SignatureMasks:
         return found
 
     def _of_unrelated(self, number: int, transition: EncodedTransition, atoms: int) -> int:
-        """Return the mask of atoms about an unnamed object, none of which mentions a named object."""
+        """Return the mask of those of the given atoms that are about an unnamed object.
+
+        None of the given atoms mentions a named object.
+        """
+        atoms &= transition.table.with_object(number)
         entry = (transition.table, number, atoms)
         mask = self._unrelated.get(entry)
         if mask is None:
@@ -156,14 +189,16 @@ class SignatureMasks:
                 mask |= self._encode(key)
         return self._with_types(mask, table.objects[number].type)
 
-    def shared(self, data: Sequence[Datum]) -> list[int]:
+    def shared(self, data: Sequence[Datum], parameter: int | None = None) -> list[int]:
         """Return the maximal sets of atoms that some unnamed object satisfied before every transition.
 
-        See `shared_signatures`.
+        See `shared_signatures`. With the index of a `parameter`, return only the sets that mention it.
         """
         arity = len(data[0][1])
         found = self._maximal(self.before(data[0]), arity)
         for datum in data[1:]:
+            if parameter is not None and not any(self.mentions(one, parameter) for one in found):
+                return []  # The sets only become smaller.
             if not found:
                 break
             mentioned = functools.reduce(or_, found)
@@ -171,7 +206,13 @@ class SignatureMasks:
             if all(one in signatures or any(not one & ~other for other in signatures) for one in found):
                 continue  # Before this transition too, an object satisfied each set.
             found = self._maximal({one & other for one in found for other in signatures}, arity)
+        if parameter is not None:
+            found = [one for one in found if self.mentions(one, parameter)]
         return self._sorted(found, arity)
+
+    def mentions(self, mask: int, index: int) -> bool:
+        """Return whether an atom of a mask mentions the parameter with the given index."""
+        return bool(mask & self._mentioning.get(index, 0))
 
     def _maximal(self, masks: Iterable[int], arity: int) -> list[int]:
         found: list[int] = []

@@ -128,9 +128,8 @@ def shared_conditions(data: Sequence[Datum], masks: SignatureMasks) -> Iterator[
             (transition, (*named, number))
             for (transition, named), number in zip(data, objects, strict=True)
         ]
-        for two in shared_signatures(extended, masks):
-            if any(arity in indices for _, indices in two):
-                yield masks.decode(core, arity), two
+        for two in masks.shared(extended, parameter=arity):
+            yield masks.decode(core, arity), masks.decode(two, arity + 1)
 
 
 def _unique_witnesses(data: Sequence[Datum], mask: int, masks: SignatureMasks) -> list[int] | None:
