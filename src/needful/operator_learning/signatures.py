@@ -48,7 +48,8 @@ class SignatureMasks:
         self._masks_of_types: dict[Type, int] = {}
         # The last examined state of each demonstration, and the signature of each object in it.
         self._last: dict[AtomTable, tuple[int, dict[int, int]]] = {}
-        self._unrelated: dict[tuple[AtomTable, int, int], int] = {}
+        # For each atom, if no object is named, the mask of the lifted atom about each of its objects.
+        self._unrelated: dict[AtomTable, dict[int, dict[int, int]]] = {}
         self._before: dict[Datum, dict[int, int]] = {}
         self._ranks: dict[tuple[int, int], tuple[int, list[AtomKey]]] = {}
 
@@ -152,15 +153,15 @@ class SignatureMasks:
 
         None of the given atoms mentions a named object.
         """
-        atoms &= transition.table.with_object(number)
-        entry = (transition.table, number, atoms)
-        mask = self._unrelated.get(entry)
-        if mask is None:
-            mask = 0
-            for one, key in atoms_about_unnamed(transition, (), atoms):
-                if one == number:
-                    mask |= self._encode(key)
-            self._unrelated[entry] = mask
+        known = self._unrelated.setdefault(transition.table, {})
+        mask = 0
+        for atom in bits(atoms & transition.table.with_object(number)):
+            found = known.get(atom)
+            if found is None:
+                found = known[atom] = {}
+                for one, key in atoms_about_unnamed(transition, (), 1 << atom):
+                    found[one] = self._encode(key)
+            mask |= found.get(number, 0)
         return mask
 
     def _with_types(self, mask: int, kind: Type) -> int:
