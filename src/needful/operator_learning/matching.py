@@ -200,11 +200,20 @@ class Matcher:
         compiled = self._compile(operator)
         return _applicable(compiled, transition, self._check)
 
-    def unknown_adds(
+    def false_predictions(
         self, operator: Operator, transition: EncodedTransition, objects: tuple[int, ...]
-    ) -> frozenset[AtomKey]:
-        """Return the ground add effects that never hold in the transition's demonstration."""
-        return transition.table.without_number(self._compile(operator).adds.all, objects)
+    ) -> tuple[int, frozenset[AtomKey]]:
+        """Return the atoms that an operator on `objects` predicts, but that do not hold after a transition.
+
+        The result is a mask of the numbered atoms, and the keys of the add effects that have no number
+        because they never hold in the transition's demonstration.
+        """
+        compiled = self._compile(operator)
+        effects = _effects(compiled, transition, objects)
+        unknown = frozenset[AtomKey]()
+        if effects.adds.bit_count() < len(compiled.adds.all):
+            unknown = transition.table.without_number(compiled.adds.all, objects)
+        return effects.predicted & ~transition.after, unknown
 
     def _compile(self, operator: Operator) -> CompiledOperator:
         compiled = self._compiled.get(operator.text)
