@@ -22,6 +22,7 @@ from typing import NamedTuple
 from needful.abstraction.atom_table import AtomKey, bits, lifted_key
 from needful.core.operators import Operator
 from needful.operator_learning.encoding import EncodedTransition
+from needful.operator_learning.induction import Datum
 from needful.operator_learning.opportunities import ANYTHING, TYPE_PREFIX, Opportunities
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.signatures import (
@@ -88,8 +89,13 @@ def linking_division(fitted: FittedOperator, opportunities: Opportunities) -> Di
     For example, `move(robot, tile)` moves a robot from a tile to the one above, below or beside it. Each
     case has another atom about the two tiles.
     """
-    if len(set(linked_parameters(fitted.operator))) < 2:
+    component = linked_parameters(fitted.operator)
+    if len(set(component)) < 2:
         return None
+    for datum in fitted.data:
+        atoms = named_atoms(datum, datum[0].before)
+        if not any(len({component[index] for index in indices}) > 1 for _, indices in atoms):
+            return None  # For speed: the transition belongs to no case, since each case links parameters.
     search = _CaseSearch(fitted, signatures=None)
     largest = search.largest(search.everything)
     divisions = search.complete([largest], search.classes[largest]) if largest is not None else ()
@@ -105,12 +111,10 @@ def consumption_classes(fitted: FittedOperator) -> list[Condition]:
     unnamed object. There must be at least two classes, each with at least two transitions; otherwise the
     result is empty. If several divisions are possible, frequent atoms are preferred.
     """
-    if not all(transition.deleted for transition, _ in fitted.data):
-        return []
+    if _first_deletes_only_common_atoms(fitted.data):
+        return []  # For speed: the first transition belongs to no class.
     unnamed = [changed_once(datum, datum[0].deleted) for datum in fitted.data]
     named = [named_atoms(datum, datum[0].deleted) for datum in fitted.data]
-    if not all(map(or_, map(bool, unnamed), map(bool, named))):
-        return []
     support: dict[AtomKey, set[int]] = {}
     for index in range(len(fitted.data)):
         for key in (*unnamed[index], *named[index]):
@@ -133,6 +137,18 @@ def consumption_classes(fitted: FittedOperator) -> list[Condition]:
             return []
         found.append(condition)
     return found if len(found) >= 2 and not waiting else []
+
+
+def _first_deletes_only_common_atoms(data: Sequence[Datum]) -> bool:
+    """Return whether all transitions made the atoms false that the first one made false.
+
+    Return False if the first transition made an atom about an unnamed object false.
+    """
+    keys = named_atoms(data[0], data[0][0].deleted)
+    return not changed_once(data[0], data[0][0].deleted) and all(
+        (transition.table.ground(keys, objects) & transition.deleted).bit_count() == len(keys)
+        for transition, objects in data
+    )
 
 
 def supplied_keys(fitted: FittedOperator, purposeless: Iterable[EncodedTransition]) -> set[AtomKey]:

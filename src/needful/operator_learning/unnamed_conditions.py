@@ -69,10 +69,13 @@ class Consumption(NamedTuple):
 
 def consumed_objects(fitted: FittedOperator) -> list[Consumption]:
     """Return the unnamed objects about which every transition of an operator made an atom false."""
-    per_datum = [changed_once(datum, datum[0].deleted) for datum in fitted.data]
-    common = set(per_datum[0]).intersection(*per_datum[1:])
-    if not common:
-        return []
+    per_datum: list[dict[AtomKey, int]] = []
+    common: set[AtomKey] = set()
+    for datum in fitted.data:
+        per_datum.append(changed_once(datum, datum[0].deleted))
+        common = common.intersection(per_datum[-1]) if len(per_datum) > 1 else set(per_datum[-1])
+        if not common:
+            return []
     added = [changed_once(datum, datum[0].added) for datum in fitted.data]
     found: dict[tuple[int, ...], Consumption] = {}
     for key in sorted(common):
