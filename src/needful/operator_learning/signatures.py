@@ -9,16 +9,23 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Sequence
-from operator import or_
+from operator import and_, or_
 
 from needful.abstraction.atom_table import AtomKey, AtomTable, bits
 from needful.core.objects import Type
 from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.induction import Datum
-from needful.operator_learning.opportunities import ANYTHING, TYPE_PREFIX
+from needful.operator_learning.opportunities import (
+    ANYTHING,
+    TYPE_PREFIX,
+    atoms_before,
+    satisfying_objects,
+)
 
 # The maximum number of sets of atoms that `shared_signatures` keeps.
 MAX_CONDITIONS = 8
+# If the sets of `shared_signatures` have at most this number of atoms, they are first tested atom by atom.
+FEW_ATOMS = 8
 # In the masks of `SignatureMasks`, the index of the unnamed object, whatever the operator's arity is.
 UNNAMED = -2
 
@@ -76,12 +83,11 @@ class SignatureMasks:
 
     def decode(self, mask: int, arity: int) -> Signature:
         """Return the lifted atoms and types of a mask, for an operator with `arity` parameters."""
-        return frozenset(
-            [
-                (name, tuple([arity if index == UNNAMED else index for index in indices]))
-                for name, indices in map(self._keys.__getitem__, bits(mask))
-            ]
-        )
+        return frozenset([self._key(number, arity) for number in bits(mask)])
+
+    def _key(self, number: int, arity: int) -> AtomKey:
+        name, indices = self._keys[number]
+        return name, tuple([arity if index == UNNAMED else index for index in indices])
 
     def before(self, datum: Datum) -> dict[int, int]:
         """Return the signatures of unnamed objects before a transition, each with a mask of its objects.
@@ -203,6 +209,10 @@ class SignatureMasks:
             if not found:
                 break
             mentioned = functools.reduce(or_, found)
+            if mentioned.bit_count() <= FEW_ATOMS and datum not in self._before:
+                masks = {one: unnamed_objects_with(self._key(one, arity), datum) for one in bits(mentioned)}
+                if all(functools.reduce(and_, (masks[one] for one in bits(each))) for each in found):
+                    continue  # For speed: the signatures of all objects are not needed.
             signatures = {one & mentioned for one in self.before(datum)}
             if all(one in signatures or any(not one & ~other for other in signatures) for one in found):
                 continue  # Before this transition too, an object satisfied each set.
@@ -302,3 +312,31 @@ def atoms_about_unnamed(
                     for number in arguments
                 ]
                 yield one, (name, tuple(indices))
+
+
+def unnamed_objects_with(key: AtomKey, datum: Datum) -> int:
+    """Return the mask of the unnamed objects for which an atom held before a transition."""
+    transition, objects = datum
+    if ANYTHING not in key[1]:
+        found = satisfying_objects(key, transition, objects)
+        for number in objects:
+            found &= ~(1 << number)
+        return found
+    name, indices = key
+    table, arity = transition.table, len(objects)
+    mask = atoms_before(key, transition, objects)
+    for position, index in enumerate(indices):
+        if index in (arity, ANYTHING):
+            for number in objects:
+                mask &= ~table.with_argument(name, position, number)
+    if len(set(indices)) == len(indices):
+        return table.objects_at(indices.index(arity), mask & ~table.with_repeated_argument)
+    rows = (table.arguments[atom] for atom in bits(mask))
+    numbers = (row[indices.index(arity)] for row in rows if _same_pattern(row, indices))
+    return functools.reduce(or_, (1 << number for number in numbers), 0)
+
+
+def _same_pattern(first: Sequence[int], second: Sequence[int]) -> bool:
+    """Return whether two sequences repeat items at the same positions, as (a, b, a) and (1, 2, 1) do."""
+    pairs = set(zip(first, second, strict=True))
+    return len(pairs) == len(set(first)) == len(set(second))

@@ -10,13 +10,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from operator import and_, or_
+from operator import and_
 from typing import NamedTuple, TypeAlias
 
 from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.objects import Type
 from needful.operator_learning.induction import Datum
-from needful.operator_learning.opportunities import ANYTHING, atoms_before, satisfying_objects
+from needful.operator_learning.opportunities import ANYTHING
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.signatures import (
     Signature,
@@ -24,6 +24,7 @@ from needful.operator_learning.signatures import (
     atoms_about_unnamed,
     shared_signatures,
     signature_of,
+    unnamed_objects_with,
 )
 
 # A condition on one or two unnamed objects. With one object: None, and the atoms about the object. With two
@@ -146,34 +147,6 @@ def _unique_witnesses(data: Sequence[Datum], mask: int, masks: SignatureMasks) -
     return found
 
 
-def _unnamed_objects_with(key: AtomKey, datum: Datum) -> int:
-    """Return the mask of the unnamed objects for which an atom held before a transition."""
-    transition, objects = datum
-    if ANYTHING not in key[1]:
-        found = satisfying_objects(key, transition, objects)
-        for number in objects:
-            found &= ~(1 << number)
-        return found
-    name, indices = key
-    table, arity = transition.table, len(objects)
-    mask = atoms_before(key, transition, objects)
-    for position, index in enumerate(indices):
-        if index in (arity, ANYTHING):
-            for number in objects:
-                mask &= ~table.with_argument(name, position, number)
-    if len(set(indices)) == len(indices):
-        return table.objects_at(indices.index(arity), mask & ~table.with_repeated_argument)
-    rows = (table.arguments[atom] for atom in bits(mask))
-    numbers = (row[indices.index(arity)] for row in rows if _same_pattern(row, indices))
-    return functools.reduce(or_, (1 << number for number in numbers), 0)
-
-
-def _same_pattern(first: Sequence[int], second: Sequence[int]) -> bool:
-    """Return whether two sequences repeat items at the same positions, as (a, b, a) and (1, 2, 1) do."""
-    pairs = set(zip(first, second, strict=True))
-    return len(pairs) == len(set(first)) == len(set(second))
-
-
 def condition_of(
     fitted: FittedOperator,
     data: Sequence[Datum],
@@ -216,7 +189,7 @@ def first_witness(datum: Datum, atoms: Signature) -> int:
 
 def witnesses(datum: Datum, atoms: Signature) -> int:
     """Return the mask of the unnamed objects that satisfied the atoms before a transition."""
-    return functools.reduce(and_, (_unnamed_objects_with(key, datum) for key in atoms))
+    return functools.reduce(and_, (unnamed_objects_with(key, datum) for key in atoms))
 
 
 def _partners(data: Sequence[Datum], key: AtomKey) -> list[int]:
