@@ -15,13 +15,12 @@ from needful.operator_learning.case_conditions import consumption_classes
 from needful.operator_learning.encoding import encode_demonstrations
 from needful.operator_learning.opportunities import ANYTHING, TYPE_PREFIX, holds
 from needful.operator_learning.partition import FittedOperator
+from needful.operator_learning.signatures import shared_signatures, signatures_before
 from needful.operator_learning.unnamed_conditions import (
     Consumption,
     condition_of,
     consumed_objects,
-    has_unique_witnesses,
-    shared_signatures,
-    signatures_before,
+    witnesses,
 )
 from tiny_worlds import BALL, BLOCK, CLEAN, ON, PUSH, THING, demonstrations
 
@@ -89,8 +88,8 @@ def test_shared_signatures_are_the_maximal_sets_of_atoms_about_one_object(demos)
     maximal = {one for one in sets if not any(one < other for other in sets)}
     assert set(shared_signatures(one.data)) == maximal
     for atoms in shared_signatures(one.data):
-        witnesses = [sum(atoms <= found for found in signatures) for signatures in choices]
-        assert has_unique_witnesses(one.data, atoms) == all(count == 1 for count in witnesses)
+        counts = [sum(atoms <= found for found in signatures) for signatures in choices]
+        assert [witnesses(datum, atoms).bit_count() for datum in one.data] == counts
         condition = condition_of(one, one.data, atoms)
         if condition is not None:
             for datum, objects in zip(one.data, condition.objects, strict=True):

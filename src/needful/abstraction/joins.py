@@ -9,6 +9,7 @@ bound so far, and binds its remaining variables.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from needful.abstraction.atom_table import AtomTable, bits
@@ -52,6 +53,14 @@ def join(
         ascending: groups of interchangeable variables. Within a group, the object numbers must increase
             from variable to variable. So only one of the permutations of the same objects is yielded.
     """
+    if UNBOUND not in binding:
+        if (
+            is_allowed(binding, domains, ascending)
+            and not stop()
+            and all(table.ground((one[:2],), binding) & one.allowed for one in constraints)
+        ):
+            yield tuple(binding)
+        return
     neighbours = {
         variable: (group[:index], group[index + 1 :])
         for group in ascending
@@ -69,10 +78,17 @@ def join(
             return
         current[variable] = number
         used |= bit
-    if UNBOUND in current:
-        yield from _extend(context, constraints, current, used)
-    elif not stop() and all(table.ground((one[:2],), current) & one.allowed for one in constraints):
-        yield tuple(current)
+    yield from _extend(context, constraints, current, used)
+
+
+def is_allowed(binding: Sequence[int], domains: Sequence[int], ascending: Sequence[Sequence[int]]) -> bool:
+    """Return whether a complete binding is injective, and respects the domains and groups of `join`."""
+    if len(set(binding)) < len(binding):
+        return False
+    for variable, number in enumerate(binding):
+        if not domains[variable] >> number & 1:
+            return False
+    return all(binding[one] < binding[other] for group in ascending for one, other in pairwise(group))
 
 
 class _JoinContext(NamedTuple):

@@ -19,23 +19,25 @@ from functools import cached_property
 from operator import or_
 from typing import NamedTuple
 
-from needful.abstraction.atom_table import AtomKey, lifted_key
+from needful.abstraction.atom_table import AtomKey, bits, lifted_key
+from needful.core.operators import Operator
 from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.induction import Datum
 from needful.operator_learning.opportunities import ANYTHING, TYPE_PREFIX, Opportunities
 from needful.operator_learning.partition import FittedOperator
+from needful.operator_learning.signatures import (
+    Signature,
+    SignatureMasks,
+    atoms_about_unnamed,
+    signature_of,
+)
 from needful.operator_learning.unnamed_conditions import (
     Condition,
-    Signature,
-    atoms_about_unnamed,
     changed_once,
     condition_of,
     condition_on,
     named_atoms,
     named_condition,
-    shared_signatures,
-    signature_of,
-    signatures_before,
     witnesses,
 )
 
@@ -62,6 +64,7 @@ def best_division(
     opportunities: Opportunities,
     supplied: Set[AtomKey],
     predicates: Set[frozenset[str]],
+    signatures: SignatureMasks,
 ) -> Division | None:
     """Return the division of an operator into cases with the most evidence; None if there is no division.
 
@@ -70,7 +73,7 @@ def best_division(
     """
     if not supplied and not predicates:
         return None
-    search = _CaseSearch(fitted)
+    search = _CaseSearch(fitted, signatures)
     divisions = (
         cases
         for first, members in search.classes.items()
@@ -86,10 +89,15 @@ def linking_division(fitted: FittedOperator, opportunities: Opportunities) -> Di
     For example, `move(robot, tile)` moves a robot from a tile to the one above, below or beside it. Each
     case has another atom about the two tiles.
     """
-    if len(fitted.operator.parameters) < 2:
+    component = linked_parameters(fitted.operator)
+    if len(set(component)) < 2:
         return None
-    search = _CaseSearch(fitted, links_only=True)
-    largest = search.largest(frozenset(range(len(fitted.data))))
+    for datum in fitted.data:
+        atoms = named_atoms(datum, datum[0].before)
+        if not any(len({component[index] for index in indices}) > 1 for _, indices in atoms):
+            return None  # For speed: the transition belongs to no case, since each case links parameters.
+    search = _CaseSearch(fitted, signatures=None)
+    largest = search.largest(search.everything)
     divisions = search.complete([largest], search.classes[largest]) if largest is not None else ()
     return search.best(divisions, opportunities)
 
@@ -103,6 +111,8 @@ def consumption_classes(fitted: FittedOperator) -> list[Condition]:
     unnamed object. There must be at least two classes, each with at least two transitions; otherwise the
     result is empty. If several divisions are possible, frequent atoms are preferred.
     """
+    if _first_deletes_only_common_atoms(fitted.data):
+        return []  # For speed: the first transition belongs to no class.
     unnamed = [changed_once(datum, datum[0].deleted) for datum in fitted.data]
     named = [named_atoms(datum, datum[0].deleted) for datum in fitted.data]
     support: dict[AtomKey, set[int]] = {}
@@ -129,6 +139,18 @@ def consumption_classes(fitted: FittedOperator) -> list[Condition]:
     return found if len(found) >= 2 and not waiting else []
 
 
+def _first_deletes_only_common_atoms(data: Sequence[Datum]) -> bool:
+    """Return whether all transitions made the atoms false that the first one made false.
+
+    Return False if the first transition made an atom about an unnamed object false.
+    """
+    keys = named_atoms(data[0], data[0][0].deleted)
+    return not changed_once(data[0], data[0][0].deleted) and all(
+        (transition.table.ground(keys, objects) & transition.deleted).bit_count() == len(keys)
+        for transition, objects in data
+    )
+
+
 def supplied_keys(fitted: FittedOperator, purposeless: Iterable[EncodedTransition]) -> set[AtomKey]:
     """Return the atoms that steps without purpose added before transitions of an operator.
 
@@ -144,7 +166,7 @@ def supplied_keys(fitted: FittedOperator, purposeless: Iterable[EncodedTransitio
         earlier = (one for one in added.get(transition.demonstration, ()) if one.number < transition.number)
         supplied = functools.reduce(or_, (one.added for one in earlier), 0) & transition.before
         if supplied:
-            unnamed = {key for _, key in atoms_about_unnamed(transition, objects, supplied)}
+            unnamed = {key for _, key in atoms_about_unnamed(transition, objects, supplied, len(objects))}
             counts.update(named_atoms(datum, supplied) | unnamed)
     return {key for key, count in counts.items() if count >= MIN_SUPPLIED}
 
@@ -157,105 +179,121 @@ def predicates_of(atoms: Signature) -> frozenset[str]:
 class _CaseSearch:
     """The cases of one operator.
 
+    Sets of transitions are masks: bit i stands for the i-th transition of the operator's data.
+
     Attributes:
-        classes: a map from cases to their transitions, as indices of the operator's data.
+        classes: a map from cases to their transitions.
     """
 
-    def __init__(self, fitted: FittedOperator, links_only: bool = False) -> None:
+    def __init__(self, fitted: FittedOperator, signatures: SignatureMasks | None) -> None:
+        """Find the cases; without `signatures`, only by atoms that link two parameters."""
         self._fitted = fitted
         self._arity = len(fitted.operator.parameters)
-        index_of = {variable: index for index, variable in enumerate(fitted.operator.parameters)}
-        self._required = {lifted_key(atom, index_of) for atom in fitted.operator.preconditions}
-        self._named = [
-            frozenset(named_atoms(datum, datum[0].before)) - self._required for datum in fitted.data
-        ]
-        self._everything = frozenset(range(len(fitted.data)))
-        self._links_only = links_only
-        self._components = _components(self._arity, self._required)
+        self._signatures = signatures
+        required = required_keys(fitted.operator)
+        self._named = [frozenset(named_atoms(datum, datum[0].before)) - required for datum in fitted.data]
+        self.everything = (1 << len(fitted.data)) - 1
+        self._components = linked_parameters(fitted.operator)
         self.classes = self._find_classes()
 
     @cached_property
     def _always(self) -> list[Signature]:
         """The maximal sets of atoms that held before all transitions."""
-        return self._shared(self._everything)
+        return self._shared(self.everything)
 
-    def _find_classes(self) -> dict[Signature, frozenset[int]]:
-        members: dict[Signature, set[int]] = {}
-        for index, datum in enumerate(self._fitted.data):
-            for features in self._features(index, datum):
-                members.setdefault(features, set()).add(index)
-        by_class: dict[frozenset[int], list[Signature]] = {}
-        for features, numbers in members.items():
-            if MIN_TRANSITIONS <= len(numbers) < len(self._fitted.data):
-                by_class.setdefault(frozenset(numbers), []).append(features)
-        found: dict[Signature, frozenset[int]] = {}
-        for indices in sorted(by_class, key=lambda one: (-len(one), sorted(one))):
-            for case in self._shared(indices, by_class[indices]):
-                found.setdefault(case, indices)
+    def _find_classes(self) -> dict[Signature, int]:
+        named: dict[AtomKey, int] = {}
+        for index, atoms in enumerate(self._named):
+            for key in atoms:
+                if self._signatures is not None or self._links_parameters(key):
+                    named[key] = named.get(key, 0) | 1 << index
+        by_class: dict[int, tuple[set[AtomKey], list[int]]] = {}
+        for key, members in named.items():
+            by_class.setdefault(members, (set(), []))[0].add(key)
+        for feature, members in self._unnamed_features().items():
+            by_class.setdefault(members, (set(), []))[1].append(feature)
+        found: dict[Signature, int] = {}
+        usual = [one for one in by_class if one.bit_count() >= MIN_TRANSITIONS and one != self.everything]
+        for members in sorted(usual, key=lambda one: (-one.bit_count(), [*bits(one)])):
+            for case in self._shared(members, *by_class[members]):
+                found.setdefault(case, members)
         return found
 
-    def _features(self, index: int, datum: Datum) -> Iterator[Signature]:
-        """Yield atoms, or pairs of atoms about one unnamed object, that may characterise a case."""
-        for key in self._named[index]:
-            if not self._links_only or self._links_parameters(key):
-                yield frozenset({key})
-        if self._links_only:
-            return
-        for signature in set(signatures_before(datum).values()):
-            links = [key for key in signature if self._is_link(key)]
-            for link in links:
-                yield frozenset({link})
-                for key in signature:
-                    if key != link and ANYTHING not in key[1]:
-                        yield frozenset({link, key})
+    def _unnamed_features(self) -> dict[int, int]:
+        """Return atoms, or pairs of atoms about one unnamed object, that may characterise a case.
+
+        The result maps each of them, as a mask of `SignatureMasks`, to its transitions.
+        """
+        if self._signatures is None:
+            return {}
+        having: dict[int, int] = {}
+        for index, datum in enumerate(self._fitted.data):
+            for signature in self._signatures.before(datum):
+                having[signature] = having.get(signature, 0) | 1 << index
+        found: dict[int, int] = {}
+        for signature, members in having.items():
+            partners = signature & ~self._signatures.with_anything
+            for number in bits(signature & self._signatures.links):
+                link = 1 << number
+                found[link] = found.get(link, 0) | members
+                for other in bits(partners & ~link):
+                    pair = link | 1 << other
+                    found[pair] = found.get(pair, 0) | members
+        return found
 
     def _links_parameters(self, key: AtomKey) -> bool:
         """Return whether an atom links two parameters that no precondition links."""
         return len({self._components[index] for index in key[1]}) > 1
 
-    def _is_link(self, key: AtomKey) -> bool:
-        return any(0 <= index < self._arity for index in key[1])
-
-    def _shared(self, indices: Set[int], features: Iterable[Signature] | None = None) -> list[Signature]:
+    def _shared(
+        self, members: int, named: Set[AtomKey] | None = None, unnamed: Sequence[int] | None = None
+    ) -> list[Signature]:
         """Return the maximal sets of atoms that held before all of the given transitions.
 
-        With `features`, return only the sets that contain all atoms of one of them.
+        With `named` or `unnamed`, return only the sets over parameters that contain one of the atoms
+        `named`, and the sets about unnamed objects that contain one of the masks `unnamed`.
         """
-        ordered = sorted(indices)
-        named = frozenset[AtomKey].intersection(*(self._named[index] for index in ordered))
-        found = [named] if named else []
-        if self._links_only:
-            found = [one for one in found if any(map(self._links_parameters, one))]
-        else:
-            data = tuple(self._fitted.data[index] for index in ordered)
-            found += (one for one in shared_signatures(data) if any(map(self._is_link, one)))
-        if features is not None:
-            found = [one for one in found if any(feature <= one for feature in features)]
+        ordered = list(bits(members))
+        found: list[Signature] = []
+        if named is None or named:
+            atoms = frozenset[AtomKey].intersection(*(self._named[index] for index in ordered))
+            if atoms and (named is None or not named.isdisjoint(atoms)):
+                found.append(atoms)
+        masks = self._signatures
+        if masks is None:
+            return [one for one in found if any(map(self._links_parameters, one))]
+        if unnamed is None or unnamed:
+            shared = masks.shared([self._fitted.data[index] for index in ordered])
+            found += (
+                masks.decode(one, self._arity)
+                for one in shared
+                if one & masks.links and (unnamed is None or any(not feature & ~one for feature in unnamed))
+            )
         return found
 
-    def largest(self, rest: frozenset[int]) -> Signature | None:
+    def largest(self, rest: int) -> Signature | None:
         """Return the case with the most transitions in `rest`; None if all have too few."""
-        size = max((len(members & rest) for members in self.classes.values()), default=0)
+        size = max(((members & rest).bit_count() for members in self.classes.values()), default=0)
         if size < MIN_TRANSITIONS:
             return None
-        ties = [case for case, members in self.classes.items() if len(members & rest) == size]
+        ties = [case for case, members in self.classes.items() if (members & rest).bit_count() == size]
         return min(ties, key=lambda case: (-len(case), sorted(case)))
 
-    def complete(self, cases: list[Signature], covered: frozenset[int]) -> Iterator[list[Signature]]:
+    def complete(self, cases: list[Signature], covered: int) -> Iterator[list[Signature]]:
         """Yield divisions that begin with the given cases and cover all transitions."""
-        rest = self._everything - covered
+        rest = self.everything & ~covered
         if not rest:
             if len(cases) > 1:
                 yield cases
             return
-        if len(rest) < MIN_TRANSITIONS or len(cases) == MAX_CASES:
+        if rest.bit_count() < MIN_TRANSITIONS or len(cases) == MAX_CASES:
             return
         for one in self._shared(rest):
             contained = any(one <= other for other in (*self._always, *cases))
             if not contained and not any(case <= one for case in cases):
                 yield [*cases, one]
         following = self.largest(rest)
-        if following is not None and len(self.classes[following] & rest) < len(rest):
+        if following is not None and rest & ~self.classes[following]:
             yield from self.complete([*cases, following], covered | self.classes[following])
 
     def best(self, divisions: Iterable[list[Signature]], opportunities: Opportunities) -> Division | None:
@@ -298,10 +336,16 @@ def _pruned(cases: Sequence[Signature], opportunities: Opportunities) -> list[Si
     return pruned
 
 
-def _components(arity: int, atoms: Iterable[AtomKey]) -> list[int]:
-    """Return a number for each parameter; atoms link two parameters if they have the same number."""
-    component = list(range(arity))
-    for _, indices in atoms:
+def required_keys(operator: Operator) -> set[AtomKey]:
+    """Return the keys of an operator's preconditions."""
+    index_of = {variable: index for index, variable in enumerate(operator.parameters)}
+    return {lifted_key(atom, index_of) for atom in operator.preconditions}
+
+
+def linked_parameters(operator: Operator) -> list[int]:
+    """Return a number for each parameter; preconditions link two parameters with the same number."""
+    component = list(range(len(operator.parameters)))
+    for _, indices in required_keys(operator):
         linked = {component[index] for index in indices}
         component = [min(linked) if one in linked else one for one in component]
     return component

@@ -7,6 +7,7 @@ A proposal consists of an operator, a condition that it might require, and the e
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from needful.abstraction.atom_table import AtomKey
@@ -15,12 +16,13 @@ from needful.operator_learning.case_conditions import consumption_classes, predi
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.opportunities import ANYTHING, Opportunities, holds
 from needful.operator_learning.partition import FittedOperator
+from needful.operator_learning.signatures import Signature
 from needful.operator_learning.unnamed_conditions import (
     Condition,
-    Signature,
     condition_of,
     consumed_objects,
     consumed_pairs,
+    shared_conditions,
 )
 
 # A condition with at least `ENOUGH_BITS` of evidence is informative: it would hold by chance with a
@@ -165,15 +167,17 @@ def proposals_for(
     first = {one.index for one in opportunities.demonstrations[:SCREENING_DEMONSTRATIONS]}
     screening = tuple(datum for datum in fitted.data if datum[0].demonstration in first)
     # For speed, test a few transitions first: if these share no condition, all transitions share none.
-    screened = problem.shared_conditions(screening)
-    if not screened:
+    # Their conditions are found one by one, because the first one usually decides.
+    screened = shared_conditions(screening, problem.signatures)
+    some = next(screened, None)
+    if some is None:
         return
     claims = problem.validity.of_operator(fitted.operator)
-    if (
-        not claims
-        and not known
-        and all(opportunities.always_hold((earlier or frozenset()) | atoms) for earlier, atoms in screened)
-    ):
+    held = (
+        opportunities.always_hold((earlier or frozenset()) | atoms)
+        for earlier, atoms in chain((some,), screened)
+    )
+    if not claims and not known and all(held):
         return
     alone = 0.0
     for earlier, shared in problem.shared_conditions(fitted.data):

@@ -113,8 +113,9 @@ class Validity:
         groundings = self._matcher.applicable(operator, transition)
         known, unknown = 0, frozenset[AtomKey]()
         for objects in islice(groundings, limit):
-            known |= self._matcher.predict(operator, transition, objects) & ~transition.after
-            unknown |= self._matcher.unknown_adds(operator, transition, objects)
+            numbered, others = self._matcher.false_predictions(operator, transition, objects)
+            known |= numbered
+            unknown |= others
         return FalseClaims(known, unknown) if known or unknown else NO_CLAIMS
 
 

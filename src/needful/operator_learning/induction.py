@@ -199,6 +199,9 @@ def preconditions_by_key(operator: Operator, data: Sequence[Datum]) -> LiftedAto
     """Return the keys of the atoms that hold before every transition in `data`, with their predicates."""
     found = liftable_atoms_before(operator, data[0])
     for transition, objects in data[1:]:
+        held = transition.table.ground(found, objects) & transition.before
+        if held.bit_count() == len(found):
+            continue
         for key in list(found):
             if not transition.table.ground((key,), objects) & transition.before:
                 del found[key]

@@ -27,6 +27,7 @@ from needful.operator_learning.matching import Matcher
 from needful.operator_learning.objective import Hypothesis, Objective
 from needful.operator_learning.opportunities import OpportunityCache, WorkLimit
 from needful.operator_learning.partition import FittedOperator, Partition, partition
+from needful.operator_learning.signatures import SignatureMasks
 from needful.operator_learning.unnamed_conditions import SharedCondition, shared_conditions
 
 # See `LearningProblem.with_limited_growth`.
@@ -42,9 +43,10 @@ class LearningProblem(Abbreviated):
     """The encoded demonstrations of one learning run, with objects that cache intermediate results.
 
     `matcher` caches how operators match transitions, `inducer` caches induced operators, `validity` caches
-    false claims, `opportunities` caches where operators were applicable, and `conditions` caches the
-    conditions on unnamed objects that some transitions have in common; see `unnamed_objects`. `work` limits
-    the search for these conditions. `max_operators` limits the number of operators of a hypothesis.
+    false claims, `opportunities` caches where operators were applicable, `signatures` caches the atoms
+    about unnamed objects, and `conditions` caches the conditions on unnamed objects that some transitions
+    have in common; see `unnamed_objects`. `work` limits the search for these conditions. `max_operators`
+    limits the number of operators of a hypothesis.
     """
 
     demonstrations: tuple[EncodedDemonstration, ...]
@@ -56,6 +58,7 @@ class LearningProblem(Abbreviated):
     skip_purposeless: bool = False
     opportunities: OpportunityCache = field(default_factory=dict)
     conditions: dict[tuple[Datum, ...], list[SharedCondition]] = field(default_factory=dict)
+    signatures: SignatureMasks = field(default_factory=SignatureMasks)
     work: WorkLimit = field(default_factory=WorkLimit)
     max_operators: int | None = None
 
@@ -154,7 +157,7 @@ class LearningProblem(Abbreviated):
         """Return the conditions on unnamed objects that held before all transitions in `data`."""
         known = self.conditions.get(data)
         if known is None:
-            known = self.conditions[data] = list(shared_conditions(data))
+            known = self.conditions[data] = list(shared_conditions(data, self.signatures))
         return known
 
     def with_fitted(self, hypothesis: Hypothesis, fitted: tuple[FittedOperator, ...]) -> Hypothesis:

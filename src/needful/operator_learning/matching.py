@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from needful.abstraction.atom_table import AtomKey, AtomTable, bits, lifted_key
-from needful.abstraction.joins import UNBOUND, Constraint, join
+from needful.abstraction.joins import UNBOUND, Constraint, is_allowed, join
 from needful.core.atoms import LiftedAtom
 from needful.core.canonical import interchangeable
 from needful.core.deadline import NO_DEADLINE, Deadline
@@ -200,11 +200,20 @@ class Matcher:
         compiled = self._compile(operator)
         return _applicable(compiled, transition, self._check)
 
-    def unknown_adds(
+    def false_predictions(
         self, operator: Operator, transition: EncodedTransition, objects: tuple[int, ...]
-    ) -> frozenset[AtomKey]:
-        """Return the ground add effects that never hold in the transition's demonstration."""
-        return transition.table.without_number(self._compile(operator).adds.all, objects)
+    ) -> tuple[int, frozenset[AtomKey]]:
+        """Return the atoms that an operator on `objects` predicts, but that do not hold after a transition.
+
+        The result is a mask of the numbered atoms, and the keys of the add effects that have no number
+        because they never hold in the transition's demonstration.
+        """
+        compiled = self._compile(operator)
+        effects = _effects(compiled, transition, objects)
+        unknown = frozenset[AtomKey]()
+        if effects.adds.bit_count() < len(compiled.adds.all):
+            unknown = transition.table.without_number(compiled.adds.all, objects)
+        return effects.predicted & ~transition.after, unknown
 
     def _compile(self, operator: Operator) -> CompiledOperator:
         compiled = self._compiled.get(operator.text)
@@ -248,7 +257,8 @@ def _consistent(
         # because ground atoms that never occur in the demonstration have no bit in a mask.
         wrong_deletes = len(operator.deletes.all) - (effects.deletes & deleted).bit_count()
         unexplained = (deleted & ~effects.deletes).bit_count()
-        match = _match(operator, transition, objects, effects, wrong_deletes + unexplained)
+        errors = wrong_deletes + unexplained
+        match = _match(operator, transition, objects, effects.adds, effects.keeps, errors)
         needs = transition.table.ground(operator.preconditions.all, objects)
         yield ChainLink(match, needs | (necessary & ~effects.adds))
 
@@ -257,27 +267,31 @@ def _explaining(
     operator: CompiledOperator, transition: EncodedTransition, needed: int, check: Callable[[], bool]
 ) -> Iterator[Match]:
     for objects in _groundings(operator, operator.preconditions, transition, needed, check):
-        effects = _effects(operator, transition, objects)
-        yield _match(operator, transition, objects, effects, transition.deleted.bit_count())
+        adds = transition.table.ground(operator.adds.all, objects)
+        keeps = transition.table.ground(operator.keeps.all, objects)
+        yield _match(operator, transition, objects, adds, keeps, transition.deleted.bit_count())
 
 
 def _match(
     operator: CompiledOperator,
     transition: EncodedTransition,
     objects: tuple[int, ...],
-    effects: _Effects,
+    adds: int,
+    keeps: int,
     delete_errors: int,
 ) -> Match:
     """Return the match of a grounding, with its score (lower is better).
+
+    `adds` and `keeps` are the masks of the add effects and of the keep effects.
 
     The score is the number of add errors plus `delete_errors`, minus the number of keep effects. There are
     two kinds of add errors: an add effect that did not become true (keep effects do not count), and an atom
     that became true but is not an add effect. `delete_errors` counts the errors in the deletes.
     """
-    changes = effects.adds & ~effects.keeps
+    changes = adds & ~keeps
     add_errors = (changes ^ transition.added).bit_count()
     score = add_errors + delete_errors - len(operator.keeps.all)
-    return Match(score, len(objects), operator.text, objects, effects.adds, changes)
+    return Match(score, len(objects), operator.text, objects, adds, changes)
 
 
 def _groundings(
@@ -303,6 +317,10 @@ def _groundings(
     held = table.ground(needs.argument_atoms, binding) & transition.before
     if held.bit_count() < len(needs.argument_atoms):
         return
+    if UNBOUND not in binding:
+        if not needed & ~added:
+            yield from _complete(operator, transition, binding, check)
+        return
     before = [Constraint(name, variables, transition.before) for name, variables in needs.other_atoms]
     for pinned, adds in _pins(operator.adds.other_atoms, list(bits(needed & ~added)), binding, table):
         after = [Constraint(name, variables, transition.after) for name, variables in adds]
@@ -323,11 +341,28 @@ def _applicable(
     held = table.ground(needs.argument_atoms, binding) & transition.before
     if held.bit_count() < len(needs.argument_atoms):
         return
+    if UNBOUND not in binding:
+        yield from _complete(operator, transition, binding, check)
+        return
     before = [Constraint(name, variables, transition.before) for name, variables in needs.other_atoms]
     domains = table.domains(operator.text, operator.numbers)
     for objects in join(table, before, domains, binding, check, operator.interchangeable):
         if not operator.forbidden(transition, objects):
             yield objects
+
+
+def _complete(
+    operator: CompiledOperator, transition: EncodedTransition, binding: list[int], check: Callable[[], bool]
+) -> Iterable[tuple[int, ...]]:
+    """Return the only grounding of an operator whose parameters are all arguments of its controller.
+
+    Its atoms hold, so only the types, the order of interchangeable variables and the negative preconditions
+    are left to check. The result is empty if one of them forbids the grounding.
+    """
+    domains = transition.table.domains(operator.text, operator.numbers)
+    allowed = is_allowed(binding, domains, operator.interchangeable)
+    objects = tuple(binding)
+    return () if not allowed or check() or operator.forbidden(transition, objects) else (objects,)
 
 
 def _pins(

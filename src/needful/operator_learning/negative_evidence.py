@@ -315,13 +315,15 @@ def avoidable_predicates(
     uses, adding = Counter[str](), Counter[tuple[str, str]]()
     for demonstration in problem.demonstrations:
         table = demonstration.table
+        predicates = table.predicates()
         for transition in demonstration.transitions:
             controller = transition.controller.name
             uses[controller] += 1
-            added = {table.atoms[atom].predicate.name for atom in bits(transition.added)}
-            adding.update((controller, name) for name in added)
+            for name in {table.atoms[atom].predicate.name for atom in bits(transition.added)}:
+                adding[controller, name] += 1
         excluded |= {table.atoms[atom].predicate.name for atom in bits(demonstration.goal)}
-        known |= table.predicates()
+        if not predicates.keys() <= known.keys():
+            known |= predicates
     excluded |= {name for (controller, name), count in adding.items() if count > SIDE * uses[controller]}
     return [predicate for name, predicate in sorted(known.items()) if name not in excluded - negated]
 

@@ -139,7 +139,7 @@ class Opportunities:
             count = len(self._of(demonstration))
             lacking = self._without(conditions[0], demonstration, stronger)
             for atoms in conditions[1:]:
-                lacking = [datum for datum in lacking if not holds(atoms, self.arity, datum)]
+                lacking, _ = self._lacking_among(lacking, atoms, demonstration)
             total += evidence_bits(count - len(lacking), count)
         return total
 
@@ -172,6 +172,19 @@ class Opportunities:
         if known is not None:
             return known
         data = self._of(demonstration) if stronger is None else self._without(stronger, demonstration)
+        lacking, tests = self._lacking_among(data, atoms, demonstration)
+        self._lacking[demonstration, atoms] = lacking
+        if self._limit is not None:
+            self._limit.spend(tests)
+        return lacking
+
+    def _lacking_among(
+        self, data: Sequence[Datum], atoms: frozenset[AtomKey], demonstration: EncodedDemonstration
+    ) -> tuple[list[Datum], int]:
+        """Return those of the given opportunities at which a condition did not hold, and the work in tests.
+
+        A condition is tested once for opportunities with the same relevant atoms and objects.
+        """
         relevant = demonstration.table.with_predicates(name for name, _ in atoms)
         mentioned = sorted({index for _, indices in atoms for index in indices if 0 <= index < self.arity})
         results: dict[tuple[int, tuple[int, ...]], bool] = {}
@@ -184,10 +197,7 @@ class Opportunities:
                 held = results[key] = holds(atoms, self.arity, datum)
             if not held:
                 lacking.append(datum)
-        self._lacking[demonstration, atoms] = lacking
-        if self._limit is not None:
-            self._limit.spend(len(results))
-        return lacking
+        return lacking, len(results)
 
     def _of(self, demonstration: EncodedDemonstration) -> list[Datum]:
         known = self._found.get(demonstration)

@@ -8,24 +8,25 @@ held before every transition of the operator, about one or more unnamed objects 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import and_, or_
 from typing import NamedTuple, TypeAlias
 
 from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.objects import Type
-from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.induction import Datum
-from needful.operator_learning.opportunities import ANYTHING, TYPE_PREFIX, atoms_before, satisfying_objects
+from needful.operator_learning.opportunities import ANYTHING
 from needful.operator_learning.partition import FittedOperator
+from needful.operator_learning.signatures import (
+    Signature,
+    SignatureMasks,
+    atoms_about_unnamed,
+    shared_signatures,
+    signature_of,
+    unnamed_objects_with,
+)
 
-# The maximum number of sets of atoms that `shared_signatures` keeps.
-MAX_CONDITIONS = 8
-
-# The signature of an unnamed object: the lifted atoms about the object that hold before a transition, and
-# its types (see `TYPE_PREFIX`). Also used for other sets of such atoms.
-Signature = frozenset[AtomKey]
 # A condition on one or two unnamed objects. With one object: None, and the atoms about the object. With two
 # objects: the atoms about the first one, and the atoms about the second one.
 SharedCondition: TypeAlias = tuple[Signature | None, Signature]
@@ -69,10 +70,13 @@ class Consumption(NamedTuple):
 
 def consumed_objects(fitted: FittedOperator) -> list[Consumption]:
     """Return the unnamed objects about which every transition of an operator made an atom false."""
-    per_datum = [changed_once(datum, datum[0].deleted) for datum in fitted.data]
-    common = set(per_datum[0]).intersection(*per_datum[1:])
-    if not common:
-        return []
+    per_datum: list[dict[AtomKey, int]] = []
+    common: set[AtomKey] = set()
+    for datum in fitted.data:
+        per_datum.append(changed_once(datum, datum[0].deleted))
+        common = common.intersection(per_datum[-1]) if len(per_datum) > 1 else set(per_datum[-1])
+        if not common:
+            return []
     added = [changed_once(datum, datum[0].added) for datum in fitted.data]
     found: dict[tuple[int, ...], Consumption] = {}
     for key in sorted(common):
@@ -132,9 +136,8 @@ def named_atoms(datum: Datum, atoms: int) -> set[AtomKey]:
     index_of = {number: index for index, number in enumerate(objects)}
     table = transition.table
     return {
-        (table.atoms[atom].predicate.name, tuple(index_of[number] for number in table.arguments[atom]))
-        for atom in bits(atoms)
-        if all(number in index_of for number in table.arguments[atom])
+        (table.atoms[atom].predicate.name, tuple([index_of[number] for number in table.arguments[atom]]))
+        for atom in bits(atoms & table.only_about(objects))
     }
 
 
@@ -146,178 +149,42 @@ def changed_once(datum: Datum, changed: int) -> dict[AtomKey, int]:
     transition, objects = datum
     found: dict[AtomKey, int] = {}
     several: set[AtomKey] = set()
-    for number, key in atoms_about_unnamed(transition, objects, changed):
+    for number, key in atoms_about_unnamed(transition, objects, changed, len(objects)):
         if ANYTHING not in key[1] and found.setdefault(key, number) != number:
             several.add(key)
     return {key: number for key, number in found.items() if key not in several}
 
 
-def shared_conditions(data: Sequence[Datum]) -> Iterator[SharedCondition]:
+def shared_conditions(data: Sequence[Datum], masks: SignatureMasks) -> Iterator[SharedCondition]:
     """Yield the conditions on unnamed objects that held before all transitions in `data`.
 
     A condition is about one unnamed object. If its atoms determine this object uniquely in each transition,
     there are also conditions that relate a second unnamed object to the first one.
     """
     arity = len(data[0][1])
-    for one in shared_signatures(data):
-        yield None, one
-        core = frozenset(key for key in one if ANYTHING not in key[1])
-        if not core or not has_unique_witnesses(data, core):
+    for one in masks.shared(data):
+        yield None, masks.decode(one, arity)
+        core = one & ~masks.with_anything
+        objects = _unique_witnesses(data, core, masks) if core else None
+        if objects is None:
             continue
         extended = [
-            (transition, (*objects, first_witness((transition, objects), core)))
-            for transition, objects in data
+            (transition, (*named, number))
+            for (transition, named), number in zip(data, objects, strict=True)
         ]
-        for two in shared_signatures(extended):
-            if any(arity in indices for _, indices in two):
-                yield core, two
+        for two in masks.shared(extended, parameter=arity):
+            yield masks.decode(core, arity), masks.decode(two, arity + 1)
 
 
-def shared_signatures(data: Sequence[Datum]) -> list[Signature]:
-    """Return the maximal sets of atoms that some unnamed object satisfied before every transition.
-
-    The object may differ from transition to transition. A set is thus the intersection of one signature
-    per transition. At most `MAX_CONDITIONS` sets are returned.
-    """
-    found = _maximal(signatures_before(data[0]).values())
-    for datum in data[1:]:
-        if not found:
-            break
-        masks = {key: _unnamed_objects_with(key, datum) for key in frozenset[AtomKey]().union(*found)}
-        if all(functools.reduce(and_, map(masks.__getitem__, one)) for one in found):
-            continue  # Before this transition too, an object satisfied each set.
-        signatures = _signatures(masks)
-        found = _maximal(one & other for one in found for other in signatures)
+def _unique_witnesses(data: Sequence[Datum], mask: int, masks: SignatureMasks) -> list[int] | None:
+    """Return the unnamed objects that satisfied a set of atoms, one per transition; None if not unique."""
+    found: list[int] = []
+    for datum in data:
+        objects = masks.witnesses(datum, mask)
+        if objects.bit_count() != 1:
+            return None
+        found.append(objects.bit_length() - 1)
     return found
-
-
-def _signatures(masks: Mapping[AtomKey, int]) -> set[Signature]:
-    """Return the signatures of all objects, given the mask of the objects that satisfy each atom."""
-    # At first, all objects are in one group. Each atom divides each group in two: the objects for which it
-    # held, and the others. In the end, the objects of a group have the same signature.
-    groups: list[tuple[int, tuple[AtomKey, ...]]] = [(-1, ())]
-    for key, mask in masks.items():
-        if mask:
-            divided = [(group & mask, (*atoms, key)) for group, atoms in groups if group & mask]
-            groups = divided + [(group & ~mask, atoms) for group, atoms in groups if group & ~mask]
-    return {frozenset(atoms) for _, atoms in groups if atoms}
-
-
-def _unnamed_objects_with(key: AtomKey, datum: Datum) -> int:
-    """Return the mask of the unnamed objects for which an atom held before a transition."""
-    transition, objects = datum
-    if ANYTHING not in key[1]:
-        found = satisfying_objects(key, transition, objects)
-        for number in objects:
-            found &= ~(1 << number)
-        return found
-    name, indices = key
-    table, arity = transition.table, len(objects)
-    mask = atoms_before(key, transition, objects)
-    for position, index in enumerate(indices):
-        if index in (arity, ANYTHING):
-            for number in objects:
-                mask &= ~table.with_argument(name, position, number)
-    if len(set(indices)) == len(indices):
-        return table.objects_at(indices.index(arity), mask & ~table.with_repeated_argument)
-    rows = (table.arguments[atom] for atom in bits(mask))
-    numbers = (row[indices.index(arity)] for row in rows if _same_pattern(row, indices))
-    return functools.reduce(or_, (1 << number for number in numbers), 0)
-
-
-def _same_pattern(first: Sequence[int], second: Sequence[int]) -> bool:
-    """Return whether two sequences repeat items at the same positions, as (a, b, a) and (1, 2, 1) do."""
-    pairs = set(zip(first, second, strict=True))
-    return len(pairs) == len(set(first)) == len(set(second))
-
-
-def _maximal(sets: Iterable[Signature]) -> list[Signature]:
-    found: list[Signature] = []
-    for one in sorted(set(map(_without_needless_types, sets)), key=lambda one: (-len(one), sorted(one))):
-        if one and not any(one <= other for other in found):
-            found.append(one)
-    return found[:MAX_CONDITIONS]
-
-
-def signatures_before(datum: Datum) -> dict[int, Signature]:
-    """Return the signature of each unnamed object about which some atom held before a transition."""
-    transition, objects = datum
-    found: dict[int, list[AtomKey]] = {}
-    for number, key in atoms_about_unnamed(transition, objects, transition.before):
-        if number in found:
-            found[number].append(key)
-        else:
-            found[number] = [key]
-    return {number: _with_types(keys, number, datum) for number, keys in found.items()}
-
-
-def signature_of(number: int, datum: Datum) -> Signature:
-    """Return the signature of one unnamed object before a transition."""
-    transition, objects = datum
-    atoms = transition.before & transition.table.with_object(number)
-    keys = [key for one, key in atoms_about_unnamed(transition, objects, atoms) if one == number]
-    return _with_types(keys, number, datum)
-
-
-def _with_types(keys: Sequence[AtomKey], number: int, datum: Datum) -> Signature:
-    """Return the atoms about an unnamed object, with the object's types if it `_has_types`.
-
-    Types without a parent are left out: the declared types of the predicates imply them.
-    """
-    transition, objects = datum
-    arity = len(objects)
-    if not _has_types(keys, arity):
-        return frozenset(keys)
-    kind = transition.table.objects[number].type
-    types = [(TYPE_PREFIX + one.name, (arity,)) for one in kind.ancestry() if one.parent is not None]
-    return frozenset((*keys, *types))
-
-
-def _without_needless_types(atoms: Signature) -> Signature:
-    """Return the atoms about an unnamed object; leave out its types unless it `_has_types`."""
-    types = frozenset(key for key in atoms if key[0][0] == TYPE_PREFIX)
-    if not types:
-        return atoms
-    (unnamed,) = {index for _, indices in types for index in indices}
-    return atoms if _has_types(atoms - types, unnamed) else atoms - types
-
-
-def _has_types(keys: Iterable[AtomKey], unnamed: int) -> bool:
-    """Return whether the types of an unnamed object can be part of a condition.
-
-    One of the atoms must relate the object to a named one, or be about this object alone, as RobotAt(sink).
-    """
-    return any(
-        indices == (unnamed,) or any(0 <= index < unnamed for index in indices) for _, indices in keys
-    )
-
-
-def atoms_about_unnamed(
-    transition: EncodedTransition, objects: Sequence[int], atoms: int
-) -> Iterator[tuple[int, AtomKey]]:
-    """Yield the atoms about unnamed objects: the object's number, and the key of the lifted atom.
-
-    `objects` contains the named objects, to which parameters are bound. In the key, the index of the
-    unnamed object is `len(objects)`. If an atom has two unnamed objects, it is yielded for each of them,
-    with `ANYTHING` as the index of the other one.
-    """
-    table, arity = transition.table, len(objects)
-    index_of = {number: index for index, number in enumerate(objects)}
-    for atom in bits(atoms):
-        arguments = table.arguments[atom]
-        if len(arguments) == 1:
-            (one,) = arguments
-            if one not in index_of:
-                yield one, (table.atoms[atom].predicate.name, (arity,))
-            continue
-        unnamed = [number for number in dict.fromkeys(arguments) if number not in index_of]
-        if 1 <= len(unnamed) <= 2:
-            name = table.atoms[atom].predicate.name
-            for one in unnamed:
-                indices = [
-                    index_of.get(number, arity if number == one else ANYTHING) for number in arguments
-                ]
-                yield one, (name, tuple(indices))
 
 
 def condition_of(
@@ -363,20 +230,15 @@ def first_witness(datum: Datum, atoms: Signature) -> int:
     transition, objects = datum
     found = witnesses(datum, atoms)
     if found.bit_count() > 1:
-        pairs = atoms_about_unnamed(transition, objects, transition.deleted)
+        pairs = atoms_about_unnamed(transition, objects, transition.deleted, len(objects))
         changed = functools.reduce(or_, (1 << number for number, key in pairs if key in atoms), 0)
         found = found & changed or found
     return next(bits(found))
 
 
-def has_unique_witnesses(data: Sequence[Datum], atoms: Signature) -> bool:
-    """Return whether exactly one unnamed object satisfied the atoms before each transition."""
-    return all(witnesses(datum, atoms).bit_count() == 1 for datum in data)
-
-
 def witnesses(datum: Datum, atoms: Signature) -> int:
     """Return the mask of the unnamed objects that satisfied the atoms before a transition."""
-    return functools.reduce(and_, (_unnamed_objects_with(key, datum) for key in atoms))
+    return functools.reduce(and_, (unnamed_objects_with(key, datum) for key in atoms))
 
 
 def _partners(data: Sequence[Datum], key: AtomKey) -> list[int]:

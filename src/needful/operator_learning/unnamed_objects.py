@@ -47,7 +47,8 @@ from needful.operator_learning.learning_problem import LearningProblem, TooManyO
 from needful.operator_learning.objective import Hypothesis
 from needful.operator_learning.opportunities import WorkLimitReached
 from needful.operator_learning.partition import FittedOperator
-from needful.operator_learning.unnamed_conditions import Condition, Signature, named_atoms
+from needful.operator_learning.signatures import Signature
+from needful.operator_learning.unnamed_conditions import Condition, named_atoms
 
 # The work of trying a condition, per transition (see `WorkLimit`); measured in some worlds.
 WORK_PER_TRANSITION = 50
@@ -150,7 +151,9 @@ class ConditionSearch:
         known = frozenset[frozenset[str]]().union(*self.patterns)
         for fitted in hypothesis.fitted:
             opportunities = opportunities_of(fitted, self.problem)
-            division = best_division(fitted, opportunities, supplied_keys(fitted, purposeless), known)
+            supplied = supplied_keys(fitted, purposeless)
+            signatures = self.problem.signatures
+            division = best_division(fitted, opportunities, supplied, known, signatures)
             if division is not None and division.bits >= MIN_BITS:
                 proposal = Proposal(fitted, division.conditions, division.bits)
                 found.append(proposal._replace(repeated=proposal.pattern in self.patterns))
@@ -183,6 +186,8 @@ def _required(proposal: Proposal, climb: Climb, problem: LearningProblem, resume
     """
     problem.work.spend(WORK_PER_TRANSITION * problem.size)
     old, fitted = climb.hypothesis, proposal.fitted
+    if not _can_be_accepted(proposal, old, problem):
+        return None
     candidates = [one.candidate for one in old.fitted if one is not fitted]
     candidates += [require(fitted, condition) for condition in proposal.conditions]
     limited = problem.with_limited_growth(len(candidates))
@@ -207,6 +212,22 @@ def _required(proposal: Proposal, climb: Climb, problem: LearningProblem, resume
         or (informative and linked)
     )
     return reached if accepted else None
+
+
+def _can_be_accepted(proposal: Proposal, old: Hypothesis, problem: LearningProblem) -> bool:
+    """Return whether `_required` may accept the condition, whatever hill climbing reaches with it.
+
+    Without purposeless steps, the condition cannot give a purpose to one. Without false claims, it cannot
+    exclude one.
+    """
+    if len(proposal.conditions) > 1 and not proposal.consumed:
+        return proposal.repeated or proposal.links or bool(purposeless_steps(old))
+    linked, informative = is_linked(proposal), proposal.bits >= ENOUGH_BITS
+    if proposal.known or proposal.replaced or (informative and linked):
+        return True
+    if (linked or informative or proposal.consumed) and purposeless_steps(old):
+        return True
+    return (linked or proposal.consumed) and problem.false_claims(old) > 0
 
 
 def require(fitted: FittedOperator, condition: Condition) -> Candidate:

@@ -1,0 +1,342 @@
+"""Find the signatures of unnamed objects: the lifted atoms about an object that hold before a transition.
+
+An unnamed object is one to which no parameter of an operator is bound. In the atoms of its signature, the
+parameters have the indices below the operator's arity, the object itself has the index `arity`, and any
+other unnamed object has the index `ANYTHING`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator, Sequence
+from operator import and_, or_
+
+from needful.abstraction.atom_table import AtomKey, AtomTable, bits
+from needful.core.objects import Type
+from needful.operator_learning.encoding import EncodedTransition
+from needful.operator_learning.induction import Datum
+from needful.operator_learning.opportunities import (
+    ANYTHING,
+    TYPE_PREFIX,
+    atoms_before,
+    satisfying_objects,
+)
+
+# The maximum number of sets of atoms that `shared_signatures` keeps.
+MAX_CONDITIONS = 8
+# If the sets of `shared_signatures` have at most this number of atoms, they are first tested atom by atom.
+FEW_ATOMS = 8
+# In the masks of `SignatureMasks`, the index of the unnamed object, whatever the operator's arity is.
+UNNAMED = -2
+
+# The signature of an unnamed object: the lifted atoms about the object that hold before a transition, and
+# its types (see `TYPE_PREFIX`). Also used for other sets of such atoms.
+Signature = frozenset[AtomKey]
+
+
+class SignatureMasks:
+    """Represents signatures as masks, and caches them: bit i stands for the i-th lifted atom or type.
+
+    Attributes:
+        links: the mask of the atoms that relate the unnamed object to a parameter.
+        with_anything: the mask of the atoms about a further unnamed object (index `ANYTHING`).
+    """
+
+    def __init__(self) -> None:
+        self._keys: list[AtomKey] = []
+        self._bits: dict[AtomKey, int] = {}
+        self.links = 0
+        self.with_anything = 0
+        self._types = 0
+        self._mentioning: dict[int, int] = {}
+        # The atoms that relate the object to a named one, or are about this object alone, as RobotAt(sink).
+        # The types of an object can be part of a signature only if there is such an atom.
+        self._allow_types = 0
+        self._masks_of_types: dict[Type, int] = {}
+        # The last examined state of each demonstration, and the signature of each object in it.
+        self._last: dict[AtomTable, tuple[int, dict[int, int]]] = {}
+        # For each atom, if no object is named, the mask of the lifted atom about each of its objects.
+        self._unrelated: dict[AtomTable, dict[int, dict[int, int]]] = {}
+        self._before: dict[Datum, dict[int, int]] = {}
+        self._ranks: dict[tuple[int, int], tuple[int, list[AtomKey]]] = {}
+
+    def _encode(self, key: AtomKey) -> int:
+        """Return the mask of one lifted atom or type, in which `UNNAMED` is the index of the object."""
+        known = self._bits.get(key)
+        if known is not None:
+            return known
+        bit = self._bits[key] = 1 << len(self._keys)
+        self._keys.append(key)
+        name, indices = key
+        link = max(indices) >= 0
+        if name[0] == TYPE_PREFIX:
+            self._types |= bit
+        elif link or indices == (UNNAMED,):
+            self._allow_types |= bit
+        if link:
+            self.links |= bit
+        if ANYTHING in indices:
+            self.with_anything |= bit
+        for index in indices:
+            self._mentioning[index] = self._mentioning.get(index, 0) | bit
+        return bit
+
+    def decode(self, mask: int, arity: int) -> Signature:
+        """Return the lifted atoms and types of a mask, for an operator with `arity` parameters."""
+        return frozenset([self._key(number, arity) for number in bits(mask)])
+
+    def _key(self, number: int, arity: int) -> AtomKey:
+        name, indices = self._keys[number]
+        return name, tuple([arity if index == UNNAMED else index for index in indices])
+
+    def before(self, datum: Datum) -> dict[int, int]:
+        """Return the signatures of unnamed objects before a transition, each with a mask of its objects.
+
+        Objects about which no atom held are left out.
+        """
+        known = self._before.get(datum)
+        if known is None:
+            known = self._before[datum] = self._find(datum)
+        return known
+
+    def _find(self, datum: Datum) -> dict[int, int]:
+        transition, objects = datum
+        if not objects:
+            return self._without_names(transition)
+        table, state = transition.table, transition.before
+        about_named = 0
+        for number in objects:
+            about_named |= table.with_object(number)
+        related = self._related(datum, state & about_named)
+        # The other objects have the same signatures as if no object were named.
+        changed = functools.reduce(or_, (1 << number for number in (*objects, *related)))
+        found = {
+            mask: numbers & ~changed
+            for mask, numbers in self.before((transition, ())).items()
+            if numbers & ~changed
+        }
+        for number, mask in related.items():
+            mask |= self._of_unrelated(number, transition, state & ~about_named)
+            if mask:
+                mask = self._with_types(mask, table.objects[number].type)
+                found[mask] = found.get(mask, 0) | 1 << number
+        return found
+
+    def _without_names(self, transition: EncodedTransition) -> dict[int, int]:
+        """Return the signatures if no object is named.
+
+        Only the objects of changed atoms have other signatures than in the last examined state of the same
+        demonstration.
+        """
+        table, state = transition.table, transition.before
+        last = self._last.get(table)
+        by_object: dict[int, int] = {}
+        numbers: Iterable[int] = range(len(table.objects))
+        if last is not None:
+            by_object, arguments = last[1], table.arguments
+            numbers = {number for atom in bits(state ^ last[0]) for number in arguments[atom]}
+        for number in numbers:
+            mask = self._of_unrelated(number, transition, state)
+            by_object[number] = self._with_types(mask, table.objects[number].type)
+        self._last[table] = (state, by_object)
+        found: dict[int, int] = {}
+        for number, mask in by_object.items():
+            if mask:
+                found[mask] = found.get(mask, 0) | 1 << number
+        return found
+
+    def _related(self, datum: Datum, atoms: int) -> dict[int, int]:
+        """Return, for each unnamed object of the given atoms, the mask of its atoms with named objects."""
+        transition, objects = datum
+        arguments = transition.table.arguments
+        found = {number: 0 for atom in bits(atoms) for number in arguments[atom] if number not in objects}
+        for number, key in atoms_about_unnamed(transition, objects, atoms):
+            found[number] |= self._encode(key)
+        return found
+
+    def _of_unrelated(self, number: int, transition: EncodedTransition, atoms: int) -> int:
+        """Return the mask of those of the given atoms that are about an unnamed object.
+
+        None of the given atoms mentions a named object.
+        """
+        known = self._unrelated.setdefault(transition.table, {})
+        mask = 0
+        for atom in bits(atoms & transition.table.with_object(number)):
+            found = known.get(atom)
+            if found is None:
+                found = known[atom] = {}
+                for one, key in atoms_about_unnamed(transition, (), 1 << atom):
+                    found[one] = self._encode(key)
+            mask |= found.get(number, 0)
+        return mask
+
+    def _with_types(self, mask: int, kind: Type) -> int:
+        """Return a mask of atoms about an object, with the object's types if they are allowed.
+
+        Types without a parent are left out: the declared types of the predicates imply them.
+        """
+        if not mask & self._allow_types:
+            return mask
+        types = self._masks_of_types.get(kind)
+        if types is None:
+            types = 0
+            for one in kind.ancestry():
+                if one.parent is not None:
+                    types |= self._encode((TYPE_PREFIX + one.name, (UNNAMED,)))
+            self._masks_of_types[kind] = types
+        return mask | types
+
+    def of_object(self, number: int, datum: Datum) -> int:
+        """Return the signature of one unnamed object before a transition."""
+        transition, objects = datum
+        table, mask = transition.table, 0
+        atoms = transition.before & table.with_object(number)
+        for one, key in atoms_about_unnamed(transition, objects, atoms):
+            if one == number:
+                mask |= self._encode(key)
+        return self._with_types(mask, table.objects[number].type)
+
+    def shared(self, data: Sequence[Datum], parameter: int | None = None) -> list[int]:
+        """Return the maximal sets of atoms that some unnamed object satisfied before every transition.
+
+        See `shared_signatures`. With the index of a `parameter`, return only the sets that mention it.
+        """
+        arity = len(data[0][1])
+        found = self._maximal(self.before(data[0]), arity)
+        for datum in data[1:]:
+            if parameter is not None and not any(self.mentions(one, parameter) for one in found):
+                return []  # The sets only become smaller.
+            if not found:
+                break
+            mentioned = functools.reduce(or_, found)
+            if mentioned.bit_count() <= FEW_ATOMS and datum not in self._before:
+                masks = {one: unnamed_objects_with(self._key(one, arity), datum) for one in bits(mentioned)}
+                if all(functools.reduce(and_, (masks[one] for one in bits(each))) for each in found):
+                    continue  # For speed: the signatures of all objects are not needed.
+            signatures = {one & mentioned for one in self.before(datum)}
+            if all(one in signatures or any(not one & ~other for other in signatures) for one in found):
+                continue  # Before this transition too, an object satisfied each set.
+            found = self._maximal({one & other for one in found for other in signatures}, arity)
+        if parameter is not None:
+            found = [one for one in found if self.mentions(one, parameter)]
+        return self._sorted(found, arity)
+
+    def mentions(self, mask: int, index: int) -> bool:
+        """Return whether an atom of a mask mentions the parameter with the given index."""
+        return bool(mask & self._mentioning.get(index, 0))
+
+    def _maximal(self, masks: Iterable[int], arity: int) -> list[int]:
+        found: list[int] = []
+        sets = {one if one & self._allow_types else one & ~self._types for one in masks}
+        for one in sorted(sets, key=int.bit_count, reverse=True):
+            if one and not any(not one & ~other for other in found):
+                found.append(one)
+        return found if len(found) <= MAX_CONDITIONS else self._sorted(found, arity)[:MAX_CONDITIONS]
+
+    def _sorted(self, masks: Iterable[int], arity: int) -> list[int]:
+        return sorted(masks, key=lambda one: self._rank(one, arity))
+
+    def _rank(self, mask: int, arity: int) -> tuple[int, list[AtomKey]]:
+        known = self._ranks.get((mask, arity))
+        if known is None:
+            known = self._ranks[mask, arity] = (-mask.bit_count(), sorted(self.decode(mask, arity)))
+        return known
+
+    def witnesses(self, datum: Datum, mask: int) -> int:
+        """Return the unnamed objects that satisfied a set of atoms and types before a transition."""
+        transition, objects = datum
+        table, atoms, types = transition.table, mask & ~self._types, mask & self._types
+        found = 0
+        for signature, numbers in self.before(datum).items():
+            if not atoms & ~signature:
+                found |= numbers
+        if not atoms:  # An object without atoms has no signature, but may have the types.
+            found = (1 << len(table.objects)) - 1
+            for number in objects:
+                found &= ~(1 << number)
+        for number in bits(types):
+            found &= table.of_type_named(self._keys[number][0][1:])
+        return found
+
+
+def shared_signatures(data: Sequence[Datum], masks: SignatureMasks | None = None) -> list[Signature]:
+    """Return the maximal sets of atoms that some unnamed object satisfied before every transition.
+
+    The object may differ from transition to transition. A set is thus the intersection of one signature
+    per transition. At most `MAX_CONDITIONS` sets are returned.
+    """
+    masks, arity = masks or SignatureMasks(), len(data[0][1])
+    return [masks.decode(one, arity) for one in masks.shared(data)]
+
+
+def signatures_before(datum: Datum) -> dict[int, Signature]:
+    """Return the signature of each unnamed object about which some atom held before a transition."""
+    masks = SignatureMasks()
+    return {
+        number: masks.decode(mask, len(datum[1]))
+        for mask, numbers in masks.before(datum).items()
+        for number in bits(numbers)
+    }
+
+
+def signature_of(number: int, datum: Datum) -> Signature:
+    """Return the signature of one unnamed object before a transition."""
+    masks = SignatureMasks()
+    return masks.decode(masks.of_object(number, datum), len(datum[1]))
+
+
+def atoms_about_unnamed(
+    transition: EncodedTransition, objects: Sequence[int], atoms: int, unnamed_index: int = UNNAMED
+) -> Iterator[tuple[int, AtomKey]]:
+    """Yield the atoms about unnamed objects: the object's number, and the key of the lifted atom.
+
+    `objects` contains the named objects, to which parameters are bound. In the key, the index of the
+    unnamed object is `unnamed_index`. If an atom has two unnamed objects, it is yielded for each of them,
+    with `ANYTHING` as the index of the other one.
+    """
+    table = transition.table
+    index_of = {number: index for index, number in enumerate(objects)}
+    for atom in bits(atoms):
+        arguments = table.arguments[atom]
+        if len(arguments) == 1:
+            (one,) = arguments
+            if one not in index_of:
+                yield one, (table.atoms[atom].predicate.name, (unnamed_index,))
+            continue
+        unnamed = [number for number in dict.fromkeys(arguments) if number not in index_of]
+        if 1 <= len(unnamed) <= 2:
+            name = table.atoms[atom].predicate.name
+            for one in unnamed:
+                indices = [
+                    index_of.get(number, unnamed_index if number == one else ANYTHING)
+                    for number in arguments
+                ]
+                yield one, (name, tuple(indices))
+
+
+def unnamed_objects_with(key: AtomKey, datum: Datum) -> int:
+    """Return the mask of the unnamed objects for which an atom held before a transition."""
+    transition, objects = datum
+    if ANYTHING not in key[1]:
+        found = satisfying_objects(key, transition, objects)
+        for number in objects:
+            found &= ~(1 << number)
+        return found
+    name, indices = key
+    table, arity = transition.table, len(objects)
+    mask = atoms_before(key, transition, objects)
+    for position, index in enumerate(indices):
+        if index in (arity, ANYTHING):
+            for number in objects:
+                mask &= ~table.with_argument(name, position, number)
+    if len(set(indices)) == len(indices):
+        return table.objects_at(indices.index(arity), mask & ~table.with_repeated_argument)
+    rows = (table.arguments[atom] for atom in bits(mask))
+    numbers = (row[indices.index(arity)] for row in rows if _same_pattern(row, indices))
+    return functools.reduce(or_, (1 << number for number in numbers), 0)
+
+
+def _same_pattern(first: Sequence[int], second: Sequence[int]) -> bool:
+    """Return whether two sequences repeat items at the same positions, as (a, b, a) and (1, 2, 1) do."""
+    pairs = set(zip(first, second, strict=True))
+    return len(pairs) == len(set(first)) == len(set(second))
