@@ -13,7 +13,12 @@ from needful.core.demonstrations import Demonstration
 from needful.core.objects import Type
 from needful.core.operators import Operator
 from needful.operator_learning.candidates import canonical_candidate
-from needful.operator_learning.condition_proposals import ENOUGH_BITS, Proposal, is_linked
+from needful.operator_learning.condition_proposals import (
+    ENOUGH_BITS,
+    Proposal,
+    is_linked,
+    proposals_for,
+)
 from needful.operator_learning.hill_climbing import Climb, alternate, reduce_truthfully
 from needful.operator_learning.induction import partly_bound
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
@@ -315,9 +320,110 @@ def fly(seed: int) -> Demonstration:
 def test_what_an_action_consumes_and_replaces_is_required():
     """The level of fuel is replaced by another level. Every plane has one, so there is no evidence."""
     (operator,) = learn_operators([fly(seed) for seed in range(20)]).operators
-    assert FUEL in {atom.predicate for atom in operator.preconditions}
-    assert {str(atom) for atom in operator.delete_effects} == {"Fuel(?x0, ?x2)"}
+    assert {"Fuel(?x0, ?x3)", "Next(?x2, ?x3)"} <= set(map(str, operator.preconditions))
+    assert set(map(str, operator.add_effects)) == {"At(?x0, ?x1)", "Fuel(?x0, ?x2)"}
+    assert set(map(str, operator.delete_effects)) == {"Fuel(?x0, ?x3)"}
     assert "Fuel" not in {pattern.predicate.name for pattern in operator.delete_patterns}
+
+
+JOB, BOX = Type("job"), Type("box")
+FOLDED, PACKED = Predicate("Folded", (BOX,)), Predicate("Packed", (JOB,))
+FOLD, PACK = Controller("Fold", (BOX,)), Controller("Pack", (JOB,))
+
+
+def pack(seed: int) -> Demonstration:
+    """Pack a job in some box. In half of the tasks, the box must be folded first."""
+    job, *boxes = JOB("job"), *(BOX(f"box{i}") for i in range(3))
+    used = random.Random(seed).choice(boxes)
+    folded, goal = frozenset({FOLDED(used)}), frozenset({PACKED(job)})
+    if seed % 2:
+        return Demonstration((job, *boxes), goal, (folded, goal), (PACK(job),))
+    return Demonstration((job, *boxes), goal, (NONE, folded, goal), (FOLD(used), PACK(job)))
+
+
+def test_a_consumed_object_is_required_if_this_gives_steps_a_purpose():
+    """Nothing relates the box to the job, but every job uses up one, and folding has no other purpose."""
+    assert written(learn_operators([pack(seed) for seed in range(8)])) == (
+        "Fold(?x0:box)\n  controller: Fold(?x0)\n  needs:      -\n  adds:       Folded(?x0)\n"
+        "  deletes:    -\n  forgets:    -\n"
+        "Pack(?x0:job, ?x1:box)\n  controller: Pack(?x0)\n  needs:      Folded(?x1)\n"
+        "  adds:       Packed(?x0)\n  deletes:    Folded(?x1)\n  forgets:    -"
+    )
+
+
+CLIENT, BATCH, AREA, KIND = Type("client"), Type("batch"), Type("area"), Type("kind")
+LIVES, TANK = Predicate("Lives", (CLIENT, AREA)), Predicate("Tank", (BATCH, AREA))
+IS, WANTS, SERVED = (
+    Predicate("Is", (BATCH, KIND)),
+    Predicate("Wants", (CLIENT, KIND)),
+    Predicate("Served", (CLIENT,)),
+)
+PUMP, SERVE = Controller("Pump", (BATCH, AREA)), Controller("Serve", (CLIENT,))
+
+
+def serve(seed: int) -> Demonstration:
+    """Pump a batch of oil to the area of a client, who takes it. Water is there already."""
+    rng = random.Random(seed)
+    client, oil, water = CLIENT("client"), KIND("oil"), KIND("water")
+    batches, areas = [BATCH(f"batch{i}") for i in range(4)], [AREA(f"area{i}") for i in range(3)]
+    home, *others = rng.sample(areas, 3)
+    used, wrong, *rest = rng.sample(batches, 4)
+    always = {LIVES(client, home), WANTS(client, oil), TANK(wrong, home), IS(wrong, water), IS(used, oil)}
+    always |= {TANK(one, rng.choice(others)) for one in rest} | {IS(one, oil) for one in rest}
+    states = [
+        frozenset({*always, TANK(used, others[0])}),
+        frozenset({*always, TANK(used, home)}),
+        frozenset({*always, SERVED(client)}),
+    ]
+    goal = frozenset({SERVED(client)})
+    objects = (client, oil, water, *batches, *areas)
+    return Demonstration(objects, goal, tuple(states), (PUMP(used, home), SERVE(client)))
+
+
+def test_two_unnamed_objects_of_a_consumed_atom_are_parameters():
+    """Serving does not name the batch and the area of the atom that it makes false."""
+    learned = learn_operators([serve(seed) for seed in range(16)])
+    (operator,) = (one for one in learned.operators if one.controller == SERVE)
+    assert {atom.predicate for atom in operator.preconditions} == {LIVES, TANK, IS, WANTS}
+    assert {atom.predicate for atom in operator.delete_effects} == {TANK}
+    assert operator.delete_patterns == frozenset()
+
+
+def test_a_condition_of_another_operator_of_the_controller_needs_no_evidence():
+    """All places are shaded, so there is no evidence that shade matters."""
+    problem = LearningProblem.of([visit(seed, 3, 0) for seed in range(10)], partly_bound)
+    climb = alternate(problem, reduce_truthfully, Climb(problem.empty_hypothesis()))
+    (fitted,) = climb.hypothesis.fitted
+    assert list(proposals_for(fitted, problem)) == []
+    known = frozenset({frozenset({"Shaded"})})
+    (proposal,) = proposals_for(fitted, problem, {known})
+    assert proposal.pattern == known
+
+
+DESK = Type("desk")
+FREE, HELD, EMPTY = Predicate("Free", (DESK,)), Predicate("Held", (ITEM,)), Predicate("Empty", ())
+LIES = Predicate("Lies", (ITEM, DESK))
+LAY, LIFT = Controller("Lay", (DESK,)), Controller("Lift", (ITEM,))
+
+
+def lay(seed: int) -> Demonstration:
+    """Lay an item on a desk. This is the goal of half of the tasks; the others lift a second item then."""
+    first, second, desk = ITEM("first"), ITEM("second"), DESK("desk")
+    free = frozenset({FREE(desk)})
+    down = frozenset({LIES(first, desk), EMPTY()})
+    goal = frozenset({LIES(first, desk)} if seed % 2 else {HELD(second)})
+    states = (free | {HELD(first)}, down, frozenset({LIES(first, desk), HELD(second)}))
+    actions = (LAY(desk), LIFT(second))
+    count = 1 if seed % 2 else 2
+    return Demonstration((first, second, desk), goal, states[: count + 1], actions[:count])
+
+
+def test_what_other_operators_of_the_controller_consume_is_required():
+    """Both operators of Lay consume the held item, but only one of them predicts where it lies."""
+    learned = learn_operators([lay(seed) for seed in range(20)])
+    for operator in learned.operators:
+        if operator.controller == LAY:
+            assert HELD in {atom.predicate for atom in operator.preconditions}
 
 
 FOOD, CUPBOARD = Type("food"), Type("cupboard")
