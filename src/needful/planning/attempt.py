@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -137,7 +138,7 @@ class Attempt:
         for number in range(MAX_ROUNDS):
             waiting, interrupted = interrupted, []
             for candidate in itertools.chain(waiting, self._new_plans()):
-                tries_per_step = None
+                tries_per_step = math.inf
                 if self.config.adaptive:
                     tries_per_step = (FIRST_ROUND << number) * self.config.samples_per_step
                 result, refinement = self._refine(candidate, tries_per_step)
@@ -207,12 +208,10 @@ class Attempt:
         self.ground_operators.update(zip(new, self.problem.plan(new), strict=True))
         return tuple(self.ground_operators[step] for step in steps)
 
-    def _refine(
-        self, candidate: _RefinedPlan, tries_per_step: int | None
-    ) -> tuple[PlanningResult, Refinement]:
+    def _refine(self, candidate: _RefinedPlan, tries_per_step: float) -> tuple[PlanningResult, Refinement]:
         started = self.budget.clock()
-        max_tries = None if tries_per_step is None else tries_per_step * len(candidate.steps)
-        refinement = candidate.refinement.resume(max_tries, tries_per_step)
+        max_tries = tries_per_step * len(candidate.steps)
+        refinement = candidate.refinement.resume(max_tries, max_unstarted=tries_per_step)
         self.statistics.seconds_refinement += self.budget.clock() - started
         self.statistics.samples += refinement.samples - candidate.samples
         candidate.samples = refinement.samples

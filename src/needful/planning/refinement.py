@@ -10,6 +10,7 @@ false, but in the simulated state they may hold. Then the previous step is tried
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -135,7 +136,7 @@ class ResumableRefinement:
         self._samples = 0
         self._misses = StepMisses()
 
-    def resume(self, max_tries: int | None = None, max_unstarted: int | None = None) -> Refinement:
+    def resume(self, max_tries: float = math.inf, max_unstarted: float = math.inf) -> Refinement:
         """Continue; return the refined plan, or the failed attempt that got furthest.
 
         If a try fails and this call has made `max_tries` tries, the search is interrupted. It is also
@@ -190,7 +191,7 @@ class ResumableRefinement:
             assert self._deepest is not None
             if not self._backtrack(index, cause):
                 return self._result(self._deepest, self._draws.deepest)
-            if _reached(max_tries, tries) or _reached(max_unstarted, self._misses.unstarted):
+            if tries >= max_tries or self._misses.unstarted >= max_unstarted:
                 return self._result(replace(self._deepest, complete=False), self._draws.deepest)
         return self._result(trace.to_refinement(None))
 
@@ -387,10 +388,6 @@ class _Step:
         """Return the failure of a try that exceeds the plan's limit of low-level actions."""
         detail = f"With {self.operator} the plan takes more than {self.limits.horizon} low-level actions."
         return Failure(self.index, self.operator, Outcome.HORIZON_EXCEEDED, detail=detail)
-
-
-def _reached(limit: int | None, count: int) -> bool:
-    return limit is not None and count >= limit
 
 
 def _deeper(one: Refinement | None, other: Refinement) -> Refinement:
