@@ -20,6 +20,7 @@ from needful.core.plans import PlanningResult, necessary_atoms
 from needful.core.state import State
 from needful.core.tasks import AbstractTask, Task
 from needful.planning.agent import Agent
+from needful.planning.attempt import MAX_REFUTED
 from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.budget import Budget
 from needful.planning.planners import AutoPlanner, generate_abstract_plans, make_planner
@@ -132,6 +133,28 @@ def test_false_plans_are_left_behind_although_they_are_cheaper(planner: str) -> 
     assert result.statistics.abstract_plans <= 10
     assert str(result.suspects[0]) == ("Jump(robot, place00, place08) missed At(robot, place08) in 1 try")
     assert len({one.operator for one in result.suspects}) == len(result.suspects)
+
+
+def test_plans_that_one_simulation_refutes_do_not_count() -> None:
+    """The true plan is the longest one; the others fail without sampling."""
+    task, _ = row(9)
+    counts = []
+    for limit in (1, 2, 3):
+        result = solve(task, (WALK, JUMP), World(), PlanningConfig(max_abstract_plans=limit))
+        assert result.solved == (limit > 1)
+        counts.append(result.statistics.abstract_plans)
+    assert counts[0] == 1
+    assert counts[1] == counts[2] > 3
+    fixed = PlanningConfig(max_abstract_plans=3, adaptive=False)
+    assert solve(task, (WALK, JUMP), World(), fixed).statistics.abstract_plans == 3
+
+
+def test_not_all_plans_can_be_refuted_without_counting() -> None:
+    """Without walking, no plan is true; there are more plans than the limit."""
+    task, _ = row(9)
+    result = solve(task, (JUMP,), World(), PlanningConfig(max_abstract_plans=8))
+    assert not result.solved
+    assert MAX_REFUTED + 8 <= result.statistics.abstract_plans < 2 * MAX_REFUTED
 
 
 @PLANNERS

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 # of its steps. If one step cannot start in this many tries, the next plan is refined. Each further round
 # allows twice as many. After MAX_ROUNDS rounds, the task counts as failed.
 FIRST_ROUND, MAX_ROUNDS = 2, 4
+# At most this many plans do not count for `max_abstract_plans` because they were refuted without sampling.
+MAX_REFUTED = 100
 # The maximum number of nodes of a search that does not rely on distrusted initial atoms.
 DISTRUSTING_NODES = 10_000
 
@@ -69,6 +71,9 @@ class Attempt:
         tried: the plans that were refined, as indices of ground operators.
         revealing_plans: how many refined plans do not count for `max_abstract_plans`, because the simulator
             reported objects that made them fail and that new plans must deal with.
+        refuted_plans: how many refined plans do not count for `max_abstract_plans`, because a step failed
+            and neither this step nor an earlier one has continuous parameters. One simulation refutes such
+            a plan, so it takes little time.
         deepest: the result of the refinement that failed at the latest step.
         sampled_failures: how many revealing plans since the last restart failed at a step with continuous
             parameters; only such plans are a reason to restart.
@@ -92,6 +97,7 @@ class Attempt:
     distrusting_plans: int = 0
     tried: list[tuple[int, ...]] = field(default_factory=list)
     revealing_plans: int = 0
+    refuted_plans: int = 0
     deepest: PlanningResult | None = None
     sampled_failures: int = 0
     restarts: int = 0
@@ -123,7 +129,7 @@ class Attempt:
     @property
     def _plans_left(self) -> int:
         """How many abstract plans may still be refined; each restart counts as one plan."""
-        uncounted = self.revealing_plans + self.distrusting_plans
+        uncounted = self.revealing_plans + self.distrusting_plans + self.refuted_plans
         return self.config.max_abstract_plans - self.statistics.abstract_plans + uncounted - self.restarts
 
     def _run_rounds(self) -> PlanningResult:
@@ -238,9 +244,13 @@ class Attempt:
         """
         step, suspect = candidate.steps[failure.step], refinement.suspect
         changed = self.problem.with_failure(step, refinement.offending)
-        if changed is not self.problem and self.config.adaptive and self.config.max_abstract_plans > 1:
-            self.revealing_plans += not candidate.distrusting  # distrusting plans do not count anyway
-            self.sampled_failures += candidate.plan[failure.step].operator.controller.dimension > 0
+        if self.config.adaptive and self.config.max_abstract_plans > 1:
+            sampled = any(one.operator.controller.dimension for one in candidate.plan[: failure.step + 1])
+            if changed is not self.problem:
+                self.revealing_plans += not candidate.distrusting  # distrusting plans do not count anyway
+                self.sampled_failures += candidate.plan[failure.step].operator.controller.dimension > 0
+            elif not sampled and not candidate.distrusting and self.refuted_plans < MAX_REFUTED:
+                self.refuted_plans += 1
         if changed is self.problem and refinement.offending:
             suspect = Suspect(candidate.plan[failure.step], (), 1)
         self.suspicions = self.suspicions.with_success(candidate.plan[: failure.step])

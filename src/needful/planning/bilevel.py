@@ -61,8 +61,8 @@ class PlanningConfig:
         max_abstract_plans: the maximum number of abstract plans to refine; with 1, a failed refinement ends
             planning. If the maximum is above 1 and planning is adaptive, a plan does not count if the
             simulator names new objects that made it fail (see `EnvironmentFailure`). New plans deal with
-            these objects first. Plans that avoid initial atoms because a step failed (see `adaptive`) do
-            not count, either.
+            these objects first. Plans that avoid initial atoms because a step failed (see `adaptive`), and
+            plans that fail before the first step with continuous parameters, do not count, either.
         samples_per_step: how many times to try a step with continuous parameters.
         horizon: the maximum number of low-level actions in a plan. With None, solvers and demonstrators use
             the `horizon` of their environment, and `plan` has no limit.
