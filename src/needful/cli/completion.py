@@ -50,7 +50,7 @@ def _joins(word: str, before: str) -> bool:
 def keep_options_in_completions(parameters: Iterable[Any]) -> None:
     """Make the parameters of a verb complete `--learner=nec` to `--learner=necessary`, not to `necessary`.
 
-    Shells that do not split words at equals signs replace the whole word.
+    Shells that do not split words at equals signs replace the whole word, so `--learner=` would be lost.
     """
     for one in parameters:
         one.shell_complete = partial(_complete_whole_word, one.shell_complete)

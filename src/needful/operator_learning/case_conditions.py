@@ -343,7 +343,7 @@ def required_keys(operator: Operator) -> set[AtomKey]:
 
 
 def linked_parameters(operator: Operator) -> list[int]:
-    """Return a number for each parameter; preconditions link two parameters with the same number."""
+    """Return a number for each parameter; parameters that preconditions link, also indirectly, share it."""
     component = list(range(len(operator.parameters)))
     for _, indices in required_keys(operator):
         linked = {component[index] for index in indices}

@@ -68,11 +68,12 @@ class Problem(Protocol):
         ...
 
     def with_distrusted_start(self, step: int) -> Problem:
-        """Return a problem in which `step`, the index of a ground operator, may not rely on initial atoms.
+        """Return a problem in which a ground operator is not used right at the start of a plan.
 
-        Some preconditions of `step` hold in the initial state. Before a plan uses `step`, another step must
-        make one of them true again. If no operator does this, any other step suffices. If `step` is
-        distrusted already, the problem itself is returned.
+        `step` is the index of the ground operator. It failed although preconditions of it hold initially,
+        so predicates may be imprecise there. A plan may use it only after an earlier step that has one of
+        these preconditions as an add effect. If no operator adds one of them, any earlier step suffices. If
+        the ground operator is distrusted already, the problem itself is returned.
         """
         ...
 

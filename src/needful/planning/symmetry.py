@@ -121,9 +121,9 @@ class Symmetry:
 def interchangeable_objects(problem: GroundProblem, budget: Budget) -> tuple[tuple[int, ...], ...]:
     """Return the classes of two or more interchangeable objects, as object numbers in ascending order.
 
-    If the simulator reported an object as the cause of a failed step, this object and the objects of the
-    step are in no class. Neither are the objects of a step that may not rely on initial atoms, nor those of
-    a ground operator with a surcharge.
+    Objects of ground operators that the search treats in a special way are in no class: ground operators
+    with a surcharge, distrusted ones, and those that failed because of a reported object. Reported objects
+    are in no class, either.
     """
     fixed = {obj for step, obj in problem.failures}
     for step, _ in (*problem.failures, *problem.costs.ground):

@@ -60,7 +60,7 @@ class SweepObserver(Protocol):
         ...
 
     def on_job_start(self, job: Job) -> None:
-        """Receive a job that starts, or that starts again after a crash."""
+        """Handle the start of a job; after a crash, a job starts again."""
         ...
 
     def on_job_end(self, result: JobResult) -> None:

@@ -52,7 +52,7 @@ def pick(room: Room, state: State, block: Object, side: int, place: float, reach
 
 
 def pick_skill(kind: Type, sides: tuple[int, ...]) -> Skill:
-    """Return the skill `Pick`, which grasps a block of a type at one of the given sides.
+    """Return the skill `Pick`, which grasps a block of the given type at one of the given sides.
 
     The first parameter is the point to grasp. Its integer part selects one of `sides`, and its fractional
     part is the position along this side. The second parameter is the length of the arm, from 0 (retracted)

@@ -49,7 +49,8 @@ _ENDED_WITHOUT_PLAN = {
 _COUNTER = re.compile(r"(Generated|Expanded|Evaluated) (\d+) state")
 # The shell script that runs a command and prints its exit status. Its arguments are the memory limit in
 # kilobytes (ignored if the system cannot set it), the input file, the output file and the command.
-# The guard process kills the process group when standard input closes: the Python process has then ended.
+# A guard process kills the script's process group when its standard input closes, which happens when the
+# Python process that started the script ends.
 # At the end, the script kills the guard and waits for it; otherwise the guard could become a zombie.
 _LEADER = """
 ulimit -v "$1" 2>/dev/null

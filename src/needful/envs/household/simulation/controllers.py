@@ -73,8 +73,8 @@ def run_controller(
 def navigate_failure(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> FailureReason | None:
     """Return why NavigateTo cannot start, or None if it can.
 
-    The robot must fit at the point at `offset` from the object `thing`, and the object must be reachable
-    from there. A fast test finds whether a path to this point exists; the path is not planned.
+    The robot moves to a point: the position of the object `thing` plus `offset`. It must fit there, and its
+    hand must reach the object from there. A fast test finds whether a path to this point exists; the path is not planned.
     """
     goal = _goal(geometry, thing, offset)
     if not geometry.grid.contains(goal):
