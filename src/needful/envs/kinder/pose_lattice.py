@@ -77,7 +77,7 @@ class PoseLattice:
                 self.blocked_by[body.obj] = self.blocked_by.get(body.obj, 0) + touching.astype(np.int8)
 
     def _add_touching(self, touching: np.ndarray, part: Shape, body: Body) -> None:
-        """Set `touching` to True at the poses where `part` (of the robot or a held object) touches `body`."""
+        """Set `touching` to True at poses where `part` (of the robot or a held object) touches `body`."""
         pose = self.scene.pose
         dx, dy = part.x - pose.x, part.y - pose.y
         reach = math.hypot(dx, dy) + _radius(part) + _radius(body.shape) + CLEARANCE

@@ -74,7 +74,8 @@ def navigate_failure(geometry: SnapshotGeometry, thing: int, offset: Parameters)
     """Return why NavigateTo cannot start, or None if it can.
 
     The robot moves to a point: the position of the object `thing` plus `offset`. It must fit there, and its
-    hand must reach the object from there. A fast test finds whether a path to this point exists; the path is not planned.
+    hand must reach the object from there. A fast test finds whether a path to this point exists; the path
+    is not planned.
     """
     goal = _goal(geometry, thing, offset)
     if not geometry.grid.contains(goal):
