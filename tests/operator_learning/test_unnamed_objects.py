@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,7 @@ from delivery_world import deliver
 from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
-from needful.core.objects import Type
+from needful.core.objects import Type, Variable
 from needful.core.operators import Operator
 from needful.operator_learning.candidates import canonical_candidate
 from needful.operator_learning.condition_proposals import (
@@ -240,6 +241,25 @@ def test_a_condition_of_an_action_without_arguments_relates_its_objects(atoms, l
     assert is_linked(proposal) == linked
 
 
+def test_parameters_of_effects_need_no_link_if_the_action_has_no_arguments():
+    """Both take a fuse that nothing relates to the cell of the robot; one of them does not name it."""
+    fuse = Variable("?x0", Type("fuse"))
+    taken = Predicate("TakenFuse", (fuse.type,)).lifted(fuse)
+    atoms = frozenset({("Here", (1,)), ("FuseBoxIn", (1,))})
+    for types, arguments in (((), ()), ((fuse.type,), (fuse,))):
+        controller = Controller("TakeFuse", types)
+        taking = replace(
+            TAKING,
+            parameters=(fuse,),
+            add_effects=frozenset({taken}),
+            controller=controller,
+            controller_arguments=arguments,
+        )
+        fitted = FittedOperator(canonical_candidate(taking, {}), (), taking)
+        proposal = Proposal(fitted, (Condition(atoms, (CELL,), (), ()),), ENOUGH_BITS)
+        assert is_linked(proposal) == (not types)
+
+
 PERSON, APPLE = Type("person"), Type("apple")
 HAS, FULL = Predicate("Has", (PERSON, APPLE)), Predicate("Full", (PERSON,))
 BUY, EAT = Controller("Buy", (PERSON,)), Controller("Eat", (PERSON,))
@@ -432,8 +452,11 @@ TAKEN = Predicate("Taken", (FOOD,))
 TAKE = Controller("Take", (FOOD,))
 
 
-def take(seed: int, elsewhere: int) -> Demonstration:
-    """Take food from a cupboard or a table; further food is out of reach, and no atom describes where."""
+def take(seed: int, elsewhere: int, bags: int = 0) -> Demonstration:
+    """Take food from a cupboard or a table; further food is out of reach, and no atom describes where.
+
+    If there are bags, one of them is used up.
+    """
     rng = random.Random(seed)
     foods, cupboards, tables = (
         [kind(f"{kind.name}{i}") for i in range(count)]
@@ -444,10 +467,23 @@ def take(seed: int, elsewhere: int) -> Demonstration:
         for food in rng.sample(foods, 3)
     }
     food = rng.choice(list(where))
-    before, goal = frozenset(where.values()), frozenset({TAKEN(food)})
+    folded = [BOX(f"bag{i}") for i in range(bags)]
+    before = frozenset([*where.values(), *map(FOLDED, folded)])
+    goal, used = frozenset({TAKEN(food)}), frozenset(map(FOLDED, folded[:1]))
     return Demonstration(
-        (*foods, *cupboards, *tables), goal, (before, before - {where[food]} | goal), (TAKE(food),)
+        (*foods, *cupboards, *tables, *folded),
+        goal,
+        (before, before - {where[food]} - used | goal),
+        (TAKE(food),),
     )
+
+
+def test_an_operator_is_divided_although_all_transitions_consume_something_else():
+    learned = learn_operators([take(seed, elsewhere=3, bags=2) for seed in range(20)])
+    assert [
+        {atom.predicate for atom in one.delete_effects} & {IN_CUPBOARD, LIES_ON}
+        for one in learned.operators
+    ] == [{IN_CUPBOARD}, {LIES_ON}]
 
 
 def test_an_operator_is_divided_by_what_it_consumed():

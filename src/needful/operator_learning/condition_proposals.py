@@ -101,17 +101,21 @@ def is_linked(proposal: Proposal) -> bool:
     without a connection may be a mere habit of the demonstrator, who for example walks to the table only
     while holding something.
 
-    If the operator has no parameters, at least two atoms must connect the objects with each other. For
-    example, `pick_up_bomb()` requires that the robot is at a place, and that the bomb is at the same place.
+    If the controller has no arguments, it is enough that at least two atoms connect the objects with each
+    other. For example, `pick_up_bomb()` requires that the robot is at a place, and that the bomb is at the
+    same place; `refill()` requires that the robot is in a room, and that this room has a tap.
     """
-    arity = len(proposal.fitted.operator.parameters)
+    operator = proposal.fitted.operator
+    arity = len(operator.parameters)
     for condition in proposal.conditions:
         if not arity and len(condition.atoms) == 1:
             return False
-        linked = set(range(arity)) or {0}
+        linked = set(range(arity))
         linked |= {
             arity + index for index, kind in enumerate(condition.types) if _is_unique(kind, condition)
         }
+        if not operator.controller.types and len(condition.atoms) > 1:
+            linked.add(arity)
         atoms = {frozenset(indices) for _, indices in condition.atoms}
         while reached := {index for one in atoms if one & linked for index in one} - linked:
             linked |= reached
@@ -162,8 +166,7 @@ def proposals_for(
         evidence = opportunities.bits(condition.atoms)
         excludes = _excludes_false_claims(fitted, condition, problem)
         yield Proposal(fitted, (condition,), evidence, True, excludes_false_claims=excludes)
-    if not consumed:
-        yield from _division(fitted, opportunities)
+    yield from _division(fitted, opportunities)
     first = {one.index for one in opportunities.demonstrations[:SCREENING_DEMONSTRATIONS]}
     screening = tuple(datum for datum in fitted.data if datum[0].demonstration in first)
     # For speed, test a few transitions first: if these share no condition, all transitions share none.
