@@ -361,6 +361,18 @@ def pack(seed: int) -> Demonstration:
     return Demonstration((job, *boxes), goal, (NONE, folded, goal), (FOLD(used), PACK(job)))
 
 
+@pytest.mark.parametrize("spare", [1, 2])
+def test_a_condition_is_no_evidence_for_itself(spare):
+    """Spare boxes are always folded, but a job uses up only one."""
+    job, boxes = JOB("job"), [BOX(f"box{i}") for i in range(1 + spare)]
+    before, goal = frozenset(map(FOLDED, boxes)), frozenset({PACKED(job)})
+    full = Demonstration((job, *boxes), goal, (before, before - {FOLDED(boxes[0])} | goal), (PACK(job),))
+    fold = [pack(2 * seed) for seed in range(8)]
+    learned = learn_operators([*fold, *[full] * 4])
+    (operator,) = (one for one in learned.operators if one.controller == PACK)
+    assert [atom.predicate for atom in operator.preconditions] == [FOLDED]
+
+
 def test_a_consumed_object_is_required_if_this_gives_steps_a_purpose():
     """Nothing relates the box to the job, but every job uses up one, and folding has no other purpose."""
     assert written(learn_operators([pack(seed) for seed in range(8)])) == (

@@ -58,7 +58,7 @@ class Candidate(Abbreviated):
 
     @property
     def conditions(self) -> frozenset[LiftedAtom]:
-        """The required preconditions that are no keep effects: the conditions on unnamed objects."""
+        """The required preconditions that are no keep effects, such as conditions on unnamed objects."""
         return self.operator.preconditions - self.operator.add_effects
 
     def reorderings(self, objects: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

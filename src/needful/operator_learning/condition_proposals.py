@@ -39,6 +39,14 @@ BITS_PER_OBJECT = 4.0
 Pattern: TypeAlias = frozenset[frozenset[str]]
 
 
+class ProposalKey(NamedTuple):
+    """The name of a controller, the number of conditions, and the names of the predicates in each."""
+
+    controller: str
+    conditions: int
+    pattern: Pattern
+
+
 class Proposal(NamedTuple):
     """A proposed condition for an operator, with the evidence for it.
 
@@ -57,7 +65,7 @@ class Proposal(NamedTuple):
     known: bool = False
 
     def is_promising(self, purposeless: Set[str]) -> bool:
-        """Return whether the condition may be accepted; see the list at the top of this module.
+        """Return whether the condition may be accepted; `unnamed_objects` lists the reasons.
 
         `purposeless` contains the names of the predicates of atoms that steps without purpose add.
         """
@@ -78,9 +86,9 @@ class Proposal(NamedTuple):
         return (not first, -self.bits, size, text, sorted(self.atoms))
 
     @property
-    def key(self) -> tuple[str, Pattern]:
-        """The name of the controller, and the names of the predicates in each condition."""
-        return self.fitted.operator.controller.name, self.pattern
+    def key(self) -> ProposalKey:
+        """The controller and the predicates of the proposal; similar proposals have the same key."""
+        return ProposalKey(self.fitted.operator.controller.name, len(self.conditions), self.pattern)
 
     @property
     def pattern(self) -> Pattern:

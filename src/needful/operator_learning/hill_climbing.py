@@ -133,7 +133,7 @@ def reduce_truthfully(start: Hypothesis, problem: LearningProblem) -> Hypothesis
     A deletion moves transitions to other operators, whose preconditions then become weaker. The weaker
     operators may predict atoms that do not hold (false claims; see `false_claims`). A deletion that
     increases the number of false claims is rejected. The last operator of a controller is never deleted. If
-    several deletions are equally good, operators with conditions on unnamed objects are kept. If no allowed
+    several deletions are equally good, operators with more required conditions are kept. If no allowed
     deletion lowers the objective, return `start`.
     """
     controllers = [candidate.controller for candidate in start.candidates]

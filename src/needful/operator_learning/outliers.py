@@ -56,7 +56,7 @@ def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool)
 
 
 def _achieving_goals(hypothesis: Hypothesis) -> set[TransitionId]:
-    """Return the transitions that add a goal atom which holds until the end."""
+    """Return the transitions that add a necessary atom which is also a goal atom."""
     return {
         transition.transition_id
         for chain in hypothesis.coverage.chains

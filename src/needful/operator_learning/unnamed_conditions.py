@@ -49,6 +49,13 @@ class Condition:
     objects: tuple[tuple[int, ...], ...]
     data: tuple[Datum, ...]
 
+    def bound_data(self) -> list[Datum]:
+        """Return the transitions with the objects of the parameters, followed by the unnamed objects."""
+        return [
+            (transition, (*objects, *unnamed))
+            for (transition, objects), unnamed in zip(self.data, self.objects, strict=True)
+        ]
+
 
 class Consumption(NamedTuple):
     """An unnamed object that every transition of an operator consumes.
@@ -94,40 +101,42 @@ def consumed_pairs(fitted: FittedOperator) -> list[Condition]:
     """Return the conditions on two unnamed objects whose common atom every transition made false.
 
     For example, `serve(client)` takes a batch out of a tank; it names neither of the two. Each transition
-    must make exactly one atom of the predicate about two unnamed objects false.
+    must make exactly one such lifted atom false.
     """
+    arity = len(fitted.operator.parameters)
     per_datum = [_deleted_pairs(datum) for datum in fitted.data]
     common = set(per_datum[0]).intersection(*per_datum[1:])
     found: dict[tuple[tuple[int, int], ...], Condition] = {}
-    for name in sorted(common):
-        pairs = tuple(one[name] for one in per_datum)
+    for key in sorted(common):
+        pairs = tuple(one[key] for one in per_datum)
         extended = [
             (transition, (*objects, *pair))
             for (transition, objects), pair in zip(fitted.data, pairs, strict=True)
         ]
         held = (named_atoms(datum, datum[0].before) for datum in extended)
-        arity = len(fitted.operator.parameters)
-        atoms = frozenset(key for key in set.intersection(*held) if max(key[1], default=0) >= arity)
+        atoms = frozenset(key for key in set.intersection(*held) if max(key[1], default=-1) >= arity)
         condition = condition_on(fitted, atoms, pairs)
         if condition is not None:
             found.setdefault(pairs, condition)
     return list(found.values())
 
 
-def _deleted_pairs(datum: Datum) -> dict[str, tuple[int, int]]:
-    """Return the two objects of each deleted atom about two unnamed objects, by predicate.
+def _deleted_pairs(datum: Datum) -> dict[AtomKey, tuple[int, int]]:
+    """Return the two objects of each deleted atom about two unnamed objects, by the lifted atom.
 
-    A predicate with several such atoms is left out.
+    A lifted atom that became false for several pairs of objects is left out.
     """
     transition, objects = datum
-    found: dict[str, list[tuple[int, int]]] = {}
+    found: dict[AtomKey, list[tuple[int, int]]] = {}
     for atom in bits(transition.deleted):
         arguments = transition.table.arguments[atom]
         unnamed = [number for number in dict.fromkeys(arguments) if number not in objects]
         if len(unnamed) == 2:
+            index_of = {number: index for index, number in enumerate((*objects, *unnamed))}
             name = transition.table.atoms[atom].predicate.name
-            found.setdefault(name, []).append((unnamed[0], unnamed[1]))
-    return {name: pairs[0] for name, pairs in found.items() if len(pairs) == 1}
+            key = (name, tuple(index_of[number] for number in arguments))
+            found.setdefault(key, []).append((unnamed[0], unnamed[1]))
+    return {key: pairs[0] for key, pairs in found.items() if len(pairs) == 1}
 
 
 def named_atoms(datum: Datum, atoms: int) -> set[AtomKey]:

@@ -27,7 +27,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from needful.abstraction.atom_table import bits
+from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.objects import Variable
 from needful.operator_learning.candidates import Candidate, canonical_candidate
 from needful.operator_learning.case_conditions import best_division, linking_division, supplied_keys
@@ -36,6 +36,7 @@ from needful.operator_learning.condition_proposals import (
     MIN_BITS,
     Pattern,
     Proposal,
+    ProposalKey,
     is_linked,
     opportunities_of,
     proposals_for,
@@ -91,16 +92,18 @@ class ConditionSearch:
 
     problem: LearningProblem
     resume: Resume
-    tried: set[tuple[str, Signature]] = field(default_factory=set)
+    tried: set[tuple[str, Signature, int]] = field(default_factory=set)
     cache: ProposalCache = field(default_factory=dict)
     patterns: set[Pattern] = field(default_factory=set)
-    accepted: Counter[tuple[str, Pattern]] = field(default_factory=Counter)
+    accepted: Counter[ProposalKey] = field(default_factory=Counter)
 
     def next_climb(self, climb: Climb) -> Climb | None:
         """Return the climb with the first condition that is accepted; None if there is none."""
         for proposal in self._in_order(climb.hypothesis):
-            key = (proposal.fitted.operator.text, proposal.atoms)
-            if key in self.tried and not 0 < self.accepted[proposal.key] < MAX_ACCEPTED:
+            # A condition is tried again if it is known by now, or was accepted and lost in the meantime.
+            times = self.accepted[proposal.key] if proposal.known else -1
+            key = (proposal.fitted.operator.text, proposal.atoms, times)
+            if key in self.tried:
                 continue
             self.tried.add(key)
             reached = _required(proposal, climb, self.problem, self.resume)
@@ -126,19 +129,33 @@ class ConditionSearch:
         """Return the conditions that all transitions of an operator share, and that may be accepted."""
         found: list[Proposal] = []
         for fitted in hypothesis.fitted:
-            controller = fitted.operator.controller.name
-            known = frozenset(pattern for name, pattern in self.accepted if name == controller)
+            known = self._known_patterns(fitted)
             key = (fitted.operator.text, fitted.data, known)
             if key not in self.cache:
                 self.cache[key] = list(proposals_for(fitted, self.problem, known))
-            consumed = _consumed_by_others(fitted, hypothesis)
+            others = _consumed_by_others(fitted, hypothesis)
             for one in self.cache[key]:
-                accepted = 0 < self.accepted[one.key] < MAX_ACCEPTED
-                alike = one.consumed and any(name in consumed for name, _ in one.atoms)
-                found.append(one._replace(fitted=fitted, known=accepted or alike))
+                alike = any(name in others for name, _ in _consumed(one)) if one.consumed else False
+                is_known = (one.pattern in known or alike) and self.accepted[one.key] < MAX_ACCEPTED
+                found.append(one._replace(fitted=fitted, known=is_known))
         purposeless = _purposeless_predicates(hypothesis)
         promising = (one for one in found if one.is_promising(purposeless))
         return sorted(promising, key=lambda one: one.rank)
+
+    def _known_patterns(self, fitted: FittedOperator) -> frozenset[Pattern]:
+        """Return the patterns of conditions that were accepted for the controller of an operator.
+
+        Patterns of conditions that the operator itself requires are left out: they are no evidence that a
+        second object must satisfy the same condition.
+        """
+        own = {atom.predicate.name for atom in fitted.candidate.conditions}
+        return frozenset(
+            key.pattern
+            for key in self.accepted
+            if key.controller == fitted.operator.controller.name
+            and key.conditions == 1
+            and not all(names <= own for names in key.pattern)
+        )
 
     def _divisions(self, hypothesis: Hypothesis) -> list[Proposal]:
         """Return proposals to divide operators into cases.
@@ -242,7 +259,11 @@ def require(fitted: FittedOperator, condition: Condition) -> Candidate:
     parameters = (*candidate.operator.parameters, *fresh)
     predicates = condition.data[0][0].table.predicates()
     needed: LiftedAtomMap = {key: predicates[key[0]] for key in condition.atoms}
-    added: LiftedAtomMap = {key: predicates[key[0]] for key in _replacements(condition, arity)}
+    added: LiftedAtomMap = {
+        key: predicates[key[0]]
+        for key in _replacements(condition, arity)
+        if predicates[key[0]].fits([parameters[index] for index in key[1]])
+    }
     operator = replace(
         candidate.operator,
         parameters=parameters,
@@ -274,14 +295,20 @@ def _replacements(condition: Condition, arity: int) -> Signature:
     For example, a flight with battery(drone, level) and lower(less, level) adds battery(drone, less). The
     next flight needs this atom, so an operator that does not add it could not explain both flights.
     """
-    bound = [
-        (transition, (*objects, *unnamed))
-        for (transition, objects), unnamed in zip(condition.data, condition.objects, strict=True)
-    ]
-    deleted = set.intersection(*(named_atoms(datum, datum[0].deleted) for datum in bound))
-    replaced = {name for name, _ in deleted & condition.atoms}
-    added = set.intersection(*(named_atoms(datum, datum[0].added) for datum in bound))
-    return frozenset(key for key in added if key[0] in replaced and max(key[1], default=0) >= arity)
+    replaced = {name for name, _ in _deleted_atoms(condition)}
+    added = set.intersection(*(named_atoms(datum, datum[0].added) for datum in condition.bound_data()))
+    return frozenset(key for key in added if key[0] in replaced and max(key[1], default=-1) >= arity)
+
+
+def _deleted_atoms(condition: Condition) -> Signature:
+    """Return the atoms of a condition that every transition makes false."""
+    deleted = (named_atoms(datum, datum[0].deleted) for datum in condition.bound_data())
+    return condition.atoms.intersection(*deleted)
+
+
+def _consumed(proposal: Proposal) -> Signature:
+    """Return the atoms of the proposed conditions that every transition makes false."""
+    return frozenset[AtomKey]().union(*map(_deleted_atoms, proposal.conditions))
 
 
 def _purposeless_predicates(hypothesis: Hypothesis) -> set[str]:

@@ -62,7 +62,7 @@ class Attempt:
         task, initial, model, execute, config, seed, budget, statistics: the task, settings and counters.
         problem: the ground problem with the discovered failures and costs.
         stream: the running search; None if it must be started with the current problem.
-        suspicions: the ground operators that missed their subgoals.
+        suspicions: the ground operators that missed their subgoals, or that could not start.
         distrusted: the ground operators that failed although their preconditions held initially, as the
             keys of a dict. None once a search found no plan that avoids these initial atoms.
         distrusting: whether the running search does not rely on these initial atoms.
@@ -73,7 +73,8 @@ class Attempt:
             reported objects that made them fail and that new plans must deal with.
         refuted_plans: how many refined plans do not count for `max_abstract_plans`, because a step failed
             and neither this step nor an earlier one has continuous parameters. One simulation refutes such
-            a plan, so it takes little time.
+            a plan, so refinement takes little time.
+        max_refuted: the maximum of `refuted_plans`.
         deepest: the result of the refinement that failed at the latest step.
         sampled_failures: how many revealing plans since the last restart failed at a step with continuous
             parameters; only such plans are a reason to restart.
@@ -98,6 +99,7 @@ class Attempt:
     tried: list[tuple[int, ...]] = field(default_factory=list)
     revealing_plans: int = 0
     refuted_plans: int = 0
+    max_refuted: int = MAX_REFUTED
     deepest: PlanningResult | None = None
     sampled_failures: int = 0
     restarts: int = 0
@@ -249,15 +251,14 @@ class Attempt:
             if changed is not self.problem:
                 self.revealing_plans += not candidate.distrusting  # distrusting plans do not count anyway
                 self.sampled_failures += candidate.plan[failure.step].operator.controller.dimension > 0
-            elif not sampled and not candidate.distrusting and self.refuted_plans < MAX_REFUTED:
+            elif not sampled and not candidate.distrusting and self.refuted_plans < self.max_refuted:
                 self.refuted_plans += 1
         if changed is self.problem and refinement.offending:
             suspect = Suspect(candidate.plan[failure.step], (), 1)
         self.suspicions = self.suspicions.with_success(candidate.plan[: failure.step])
         if suspect is not None:
             self.suspicions = self.suspicions.with_suspect(step, suspect)
-        unstarted = failure.outcome is Outcome.NOT_INITIABLE
-        if unstarted:
+        if refinement.unstarted:
             self.suspicions = self.suspicions.with_unstarted(step, candidate.plan[failure.step])
         adaptive = self.config.adaptive
         if adaptive and self.distrusted is not None and self._misled(candidate, failure, suspect):
@@ -265,7 +266,7 @@ class Attempt:
         if not adaptive:
             if changed is not self.problem:
                 self.problem, self.stream = changed, None
-        elif changed is not self.problem or suspect is not None or unstarted or self.distrusted:
+        elif changed is not self.problem or suspect is not None or refinement.unstarted or self.distrusted:
             self.problem = changed.with_costs(self.suspicions.costs(), self.tried)
             self.stream = None
 

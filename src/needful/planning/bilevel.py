@@ -62,7 +62,8 @@ class PlanningConfig:
             planning. If the maximum is above 1 and planning is adaptive, a plan does not count if the
             simulator names new objects that made it fail (see `EnvironmentFailure`). New plans deal with
             these objects first. Plans that avoid initial atoms because a step failed (see `adaptive`), and
-            plans that fail before the first step with continuous parameters, do not count, either.
+            up to 100 plans that fail before the first step with continuous parameters, do not count,
+            either.
         samples_per_step: how many times to try a step with continuous parameters.
         horizon: the maximum number of low-level actions in a plan. With None, solvers and demonstrators use
             the `horizon` of their environment, and `plan` has no limit.
@@ -201,7 +202,8 @@ def _ignoring_preconditions(attempt: Attempt, ways: Iterator[Relaxation]) -> Pla
         task, initial, execute, seed = attempt.task, attempt.initial, attempt.execute, attempt.seed
         counters = SearchStatistics()
         relaxed = Attempt(task, initial, model, execute, config, seed, budget, counters, way.problem)
-        relaxed.distrusted = None  # if a plan fails, rather ignore another precondition
+        # If a plan fails, rather ignore another precondition than try further plans.
+        relaxed.distrusted, relaxed.max_refuted = None, 0
         result = relaxed.run()
         total.add(counters)
         if result.solved:

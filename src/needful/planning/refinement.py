@@ -31,10 +31,9 @@ from needful.planning.failed_draws import FailedDraws, progress, with_draws
 from needful.planning.failure_reports import FailureReports
 
 # In each try of a step, parameters are drawn until the controller can start with them, at most
-# MAX_DRAWS_PER_TRY times. The first SAMPLER_DRAWS_PER_TRY draws come from the sampler. If the controller
-# cannot start with any of them, the other draws come from a normal distribution. Its mean is the mean of
-# the first draws. Its standard deviation is SPREAD_FACTOR times the standard deviation of the first draws.
-# If the first draws are all equal, the standard deviation is NOISE_FRACTION of the parameter's range.
+# MAX_DRAWS_PER_TRY times. After SAMPLER_DRAWS_PER_TRY draws of the sampler, the others come from a normal
+# distribution with the mean of these draws, and SPREAD_FACTOR times their standard deviation. If they are
+# all equal, the standard deviation is NOISE_FRACTION of the parameter's range.
 MAX_DRAWS_PER_TRY, SAMPLER_DRAWS_PER_TRY, SPREAD_FACTOR = 100, 50, 3.0
 # If the sampler repeats parameters that were already tried in a state, Gaussian noise is added to them. Its
 # standard deviation is this fraction of each parameter's range (upper bound minus lower bound).
@@ -78,6 +77,7 @@ class Refinement:
         samples: how many times parameters were drawn.
         suspect: the ground operator of the first step that never reached its subgoal; None if the
             controller of this step has not run since the last interruption.
+        unstarted: whether the controller of this step never ran, and could not start since then.
         complete: whether refinement ended; False if it was interrupted and can be resumed.
     """
 
@@ -87,6 +87,7 @@ class Refinement:
     offending: tuple[Object, ...] = ()
     samples: int = 0
     suspect: Suspect | None = None
+    unstarted: bool = False
     complete: bool = True
 
 
@@ -233,10 +234,12 @@ class ResumableRefinement:
         return replace(deepest, failure=failure), self._draws.deepest
 
     def _result(self, refinement: Refinement, draws: Sequence[Draw] = ()) -> Refinement:
-        failure, suspect = refinement.failure, None
-        if failure is not None:
-            failure, suspect = with_draws(failure, draws), self._misses.take_suspect()
-        return replace(refinement, failure=failure, samples=self._samples, suspect=suspect)
+        found, failure = replace(refinement, samples=self._samples), refinement.failure
+        if failure is None:
+            return found
+        unstarted = failure.outcome is Outcome.NOT_INITIABLE and self._misses.unstarted > 0
+        suspect = self._misses.take_suspect()
+        return replace(found, failure=with_draws(failure, draws), suspect=suspect, unstarted=unstarted)
 
 
 @dataclass(slots=True)
