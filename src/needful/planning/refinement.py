@@ -164,8 +164,7 @@ class ResumableRefinement:
             else:
                 execution = self._execute(trace.states[-1], action)
                 reason = step.check_execution(execution, trace.action_counts[-1])
-                # With `perturb`, `draw` changes these parameters if the sampler repeats them, also after
-                # the search backtracked to this step.
+                # With `perturb`, `draw` changes these parameters if the sampler repeats them.
                 self._tried_parameters[index].add(action.parameters)
                 if reason is None:
                     trace.push(action, execution)
@@ -297,8 +296,7 @@ class _Step:
         time ran out), the number of draws, and the rejected draws. A draw is rejected if the controller
         cannot start with it.
 
-        A sampler may be wrong in a new state, and it is cheap to check whether a controller can start.
-        So if every draw of the sampler is rejected, more parameters are drawn near these draws.
+        If every draw of the sampler is rejected, more parameters are drawn near these draws.
         """
         controller, objects = self.operator.operator.controller, self.operator.controller_objects
         if not self._continuous:
