@@ -24,6 +24,10 @@ from needful.operator_learning.merge_types import keep_types
 from needful.planning.bilevel import PlanningConfig, plan
 
 
+# Without the C++ engine, planning in a house can take longer than 10 seconds on a loaded machine.
+PATIENT = PlanningConfig(timeout=120)
+
+
 @pytest.fixture(scope="module")
 def books():
     return make_environment("sorting-books")
@@ -31,7 +35,7 @@ def books():
 
 @pytest.fixture(scope="module")
 def demonstrations(books):
-    return collect_demonstrations(books, OracleDemonstrator(books), 5, seed=0).demonstrations
+    return collect_demonstrations(books, OracleDemonstrator(books, PATIENT), 5, seed=0).demonstrations
 
 
 def headings(operators) -> list[str]:
@@ -57,7 +61,7 @@ def test_one_operator_for_books_and_hardbacks(demonstrations):
 )
 def test_order_of_demonstrations_does_not_matter(name):
     environment = make_environment(name)
-    collected = collect_demonstrations(environment, OracleDemonstrator(environment), 3, seed=1)
+    collected = collect_demonstrations(environment, OracleDemonstrator(environment, PATIENT), 3, seed=1)
     operators = learn_operators(collected.demonstrations).operators
     for seed in range(3):
         shuffled = list(collected.demonstrations)
@@ -67,7 +71,9 @@ def test_order_of_demonstrations_does_not_matter(name):
 
 def test_merging_types_leaves_no_superfluous_operator(books):
     """A book may lie next to the shelf by chance. No operator promises that other books do."""
-    collected = collect_demonstrations(books, OracleDemonstrator(books), 10, seed=71).demonstrations
+    collected = collect_demonstrations(
+        books, OracleDemonstrator(books, PATIENT), 10, seed=71
+    ).demonstrations
     kinds = {kind.name: kind for kind in books.vocabulary.types}
     thing, robot = kinds["obj"], kinds["robot"]
     held = Expression("feature", (thing,), (("held",),))
