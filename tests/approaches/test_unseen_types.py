@@ -23,7 +23,6 @@ from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.merge_types import keep_types
 from needful.planning.bilevel import PlanningConfig, plan
 
-
 # Without the C++ engine, planning in a house can take longer than 10 seconds on a loaded machine.
 PATIENT = PlanningConfig(timeout=120)
 
