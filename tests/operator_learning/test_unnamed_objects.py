@@ -346,6 +346,33 @@ def test_what_an_action_consumes_and_replaces_is_required():
     assert "Fuel" not in {pattern.predicate.name for pattern in operator.delete_patterns}
 
 
+THING, SLOT = Type("thing"), Type("slot")
+PART, GADGET = Type("part", parent=THING), Type("gadget", parent=THING)
+INSERTED, LAID = Predicate("Inserted", (PART, SLOT)), Predicate("Laid", (PART, SLOT))
+SWAPPED = Predicate("Swapped", (PART,))
+SWAP = Controller("Swap", (PART, THING))
+
+
+def swap(seed: int) -> Demonstration:
+    """Swap a part in a slot for another part, or a part that lies at a slot for a gadget."""
+    rng = random.Random(seed)
+    parts, gadgets = [PART(name) for name in "abc"], [GADGET(name) for name in "gh"]
+    slots = [SLOT(f"slot{i}") for i in range(4)]
+    slot, goal = rng.choice(slots), frozenset({SWAPPED(parts[0])})
+    objects = (*parts, *gadgets, *slots)
+    if seed % 2:
+        states = (frozenset({INSERTED(parts[0], slot)}), goal | {INSERTED(parts[1], slot)})
+        return Demonstration(objects, goal, states, (SWAP(parts[0], parts[1]),))
+    states = (frozenset({LAID(parts[0], slot)}), goal)
+    return Demonstration(objects, goal, states, (SWAP(parts[0], rng.choice(gadgets)),))
+
+
+def test_replaced_atoms_fit_the_types_of_the_parameters():
+    """The second argument may be any thing, but only parts can be inserted."""
+    learned = learn_operators([swap(seed) for seed in range(10)])
+    assert learned.coverage == 1.0
+
+
 JOB, BOX = Type("job"), Type("box")
 FOLDED, PACKED = Predicate("Folded", (BOX,)), Predicate("Packed", (JOB,))
 FOLD, PACK = Controller("Fold", (BOX,)), Controller("Pack", (JOB,))
