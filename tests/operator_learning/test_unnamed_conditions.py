@@ -15,7 +15,7 @@ from needful.operator_learning.case_conditions import consumption_classes
 from needful.operator_learning.encoding import encode_demonstrations
 from needful.operator_learning.opportunities import ANYTHING, TYPE_PREFIX, holds
 from needful.operator_learning.partition import FittedOperator
-from needful.operator_learning.signatures import shared_signatures, signatures_before
+from needful.operator_learning.signatures import shared_signatures, signature_of
 from needful.operator_learning.unnamed_conditions import (
     Consumption,
     condition_of,
@@ -104,11 +104,9 @@ def test_signatures_by_hand():
     one = fitted(push(A, {ON(B, A), ON(C, D), CLEAN(B)}, {CLEAN(A)}))
     (datum,) = one.data
     number = datum[0].table.object_number
-    assert signatures_before(datum) == {
-        number[B]: {("On", (1, 0)), ("Clean", (1,)), IS_BLOCK},
-        number[C]: {("On", (1, ANYTHING))},
-        number[D]: {("On", (ANYTHING, 1))},
-    }
+    assert signature_of(number[B], datum) == {("On", (1, 0)), ("Clean", (1,)), IS_BLOCK}
+    assert signature_of(number[C], datum) == {("On", (1, ANYTHING))}
+    assert signature_of(number[D], datum) == {("On", (ANYTHING, 1))}
     condition = condition_of(one, one.data, frozenset({("On", (1, ANYTHING))}))
     assert condition is not None
     assert condition.atoms == {("On", (1, 2))}

@@ -269,16 +269,6 @@ def shared_signatures(data: Sequence[Datum], masks: SignatureMasks | None = None
     return [masks.decode(one, arity) for one in masks.shared(data)]
 
 
-def signatures_before(datum: Datum) -> dict[int, Signature]:
-    """Return the signature of each unnamed object about which some atom held before a transition."""
-    masks = SignatureMasks()
-    return {
-        number: masks.decode(mask, len(datum[1]))
-        for mask, numbers in masks.before(datum).items()
-        for number in bits(numbers)
-    }
-
-
 def signature_of(number: int, datum: Datum) -> Signature:
     """Return the signature of one unnamed object before a transition."""
     masks = SignatureMasks()
