@@ -346,6 +346,50 @@ def test_what_an_action_consumes_and_replaces_is_required():
     assert "Fuel" not in {pattern.predicate.name for pattern in operator.delete_patterns}
 
 
+TRUCK, PARCEL, SPACE = Type("truck"), Type("parcel"), Type("space")
+WAITING, ABOARD = Predicate("Waiting", (PARCEL,)), Predicate("Aboard", (PARCEL, TRUCK))
+DONE, SPARE = Predicate("Done", (PARCEL,)), Predicate("Spare", (TRUCK, SPACE))
+LESS = Predicate("Less", (SPACE, SPACE))
+TAKE_ON, DROP_OFF = Controller("TakeOn", (TRUCK, PARCEL)), Controller("DropOff", (TRUCK, PARCEL))
+
+
+def carry(seed: int) -> Demonstration:
+    """Take parcels with a truck that has room for two, and drop them. Some trucks are loaded already."""
+    rng = random.Random(seed)
+    truck, spaces = TRUCK("truck"), [SPACE(f"space{i}") for i in range(3)]
+    parcels = [PARCEL(f"parcel{i}") for i in range(3)]
+    always = {LESS(spaces[i], spaces[i + 1]) for i in range(2)}
+    waiting, aboard, done, actions = set(parcels), set(), set(), []
+
+    def state():
+        atoms = {WAITING(one) for one in waiting} | {ABOARD(one, truck) for one in aboard}
+        return frozenset({*always, *atoms, *map(DONE, done), SPARE(truck, spaces[2 - len(aboard)])})
+
+    states = [state()]
+    while len(done) < 3:
+        if waiting and len(aboard) < 2 and (not aboard or rng.random() < 0.5):
+            one = rng.choice(sorted(waiting))
+            waiting.remove(one)
+            aboard.add(one)
+            actions.append(TAKE_ON(truck, one))
+        else:
+            one = rng.choice(sorted(aboard))
+            aboard.remove(one)
+            done.add(one)
+            actions.append(DROP_OFF(truck, one))
+        states.append(state())
+    goal = frozenset(map(DONE, parcels))
+    return Demonstration((truck, *parcels, *spaces), goal, tuple(states), tuple(actions))
+
+
+def test_conditions_of_other_operators_exclude_the_false_claims_of_a_replaced_atom():
+    """If taking needs the spare space, dropping must predict it, and thus know which one comes next."""
+    learned = learn_operators([carry(seed) for seed in range(6)])
+    needs = {one.name: {atom.predicate for atom in one.preconditions} for one in learned.operators}
+    assert needs == {"DropOff": {ABOARD, LESS, SPARE}, "TakeOn": {WAITING, LESS, SPARE}}
+    assert all(operator.delete_patterns == frozenset() for operator in learned.operators)
+
+
 THING, SLOT = Type("thing"), Type("slot")
 PART, GADGET = Type("part", parent=THING), Type("gadget", parent=THING)
 INSERTED, LAID = Predicate("Inserted", (PART, SLOT)), Predicate("Laid", (PART, SLOT))
@@ -619,3 +663,36 @@ def test_a_condition_that_hill_climbing_loses_is_accepted_again_but_not_forever(
         (text,) = climb.hypothesis.operator_texts - start.hypothesis.operator_texts
         found.append(text)
     assert found.count(found[0]) == MAX_ACCEPTED
+
+
+ROOM, CHEST = Type("room"), Type("chest")
+IN, STANDS = Predicate("In", (ROOM,)), Predicate("Stands", (CHEST, ROOM))
+OPENED, CLOSED = Predicate("Opened", (CHEST,)), Predicate("Closed", (CHEST,))
+OPEN, CLOSE = Controller("Open", (CHEST,)), Controller("Close", (CHEST,))
+
+
+def change(action: Controller, seed: int) -> Demonstration:
+    """Open or close the chest in the room of the robot; there are three other rooms with a chest."""
+    rooms, chests = [ROOM(f"room{i}") for i in range(4)], [CHEST(f"chest{i}") for i in range(4)]
+    here = seed % 4
+    before, after = (CLOSED, OPENED) if action == OPEN else (OPENED, CLOSED)
+    always = {IN(rooms[here]), *map(STANDS, chests, rooms)}
+    others = set(map(before, chests[:here] + chests[here + 1 :]))
+    states = (
+        frozenset({*always, *others, before(chests[here])}),
+        frozenset({*always, *others, after(chests[here])}),
+    )
+    goal = frozenset({after(chests[here])})
+    return Demonstration((*rooms, *chests), goal, states, (action(chests[here]),))
+
+
+@pytest.mark.parametrize("opened", [0, 4, 10])
+def test_a_condition_of_another_controller_needs_less_evidence(opened):
+    """Four demonstrations of closing are 5.3 bits of evidence that the robot must be in the room."""
+    demos = [change(OPEN, seed) for seed in range(opened)] + [change(CLOSE, seed) for seed in range(4)]
+    needs = {
+        one.name: {atom.predicate for atom in one.preconditions} for one in learn_operators(demos).operators
+    }
+    enough = opened == 10
+    assert needs["Close"] == ({OPENED, IN, STANDS} if enough else {OPENED})
+    assert opened == 0 or needs["Open"] == ({CLOSED, IN, STANDS} if enough else {CLOSED})

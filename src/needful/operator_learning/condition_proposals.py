@@ -30,6 +30,9 @@ from needful.operator_learning.unnamed_conditions import (
 # preconditions use the same numbers.
 ENOUGH_BITS = 8.0
 MIN_BITS = 2.0
+# The same if operators of another controller require such a condition. For example, many actions of a
+# robot require that it is in the room of the object.
+ENOUGH_FAMILIAR_BITS = 4.0
 # The number of demonstrations whose transitions are first searched for shared conditions.
 SCREENING_DEMONSTRATIONS = 4
 # A condition on a further unnamed object needs this much more evidence than the condition without it.
@@ -63,6 +66,12 @@ class Proposal(NamedTuple):
     repeated: bool = False
     links: bool = False
     known: bool = False
+    familiar: bool = False
+
+    @property
+    def informative(self) -> bool:
+        """Whether there is so much evidence that the condition hardly held by chance."""
+        return self.bits >= (ENOUGH_FAMILIAR_BITS if self.familiar else ENOUGH_BITS)
 
     def is_promising(self, purposeless: Set[str]) -> bool:
         """Return whether the condition may be accepted; `unnamed_objects` lists the reasons.
@@ -70,7 +79,7 @@ class Proposal(NamedTuple):
         `purposeless` contains the names of the predicates of atoms that steps without purpose add.
         """
         gives_purpose = any(name in purposeless for name, _ in self.atoms)
-        informative = self.bits >= ENOUGH_BITS and is_linked(self)
+        informative = self.informative and is_linked(self)
         return informative or self.replaced or self.excludes_false_claims or gives_purpose or self.known
 
     @property

@@ -55,6 +55,10 @@ from needful.operator_learning.unnamed_conditions import Condition, named_atoms
 WORK_PER_TRANSITION = 50
 # The maximum number of times that a condition is accepted for the operators of a controller.
 MAX_ACCEPTED = 3
+# The maximum number of further conditions that exclude the false claims that a condition caused, and the
+# maximum number of conditions that are tried for each of them.
+MAX_FURTHER_CONDITIONS = 2
+MAX_TRIED = 3
 # The proposals for an operator, given by its text, its transitions, and the patterns of the conditions that
 # other operators of its controller require.
 ProposalCache: TypeAlias = dict[tuple[str, tuple[Datum, ...], frozenset[Pattern]], list[Proposal]]
@@ -106,12 +110,48 @@ class ConditionSearch:
             if key in self.tried:
                 continue
             self.tried.add(key)
-            reached = _required(proposal, climb, self.problem, self.resume)
+            reached = self._required(proposal, climb)
             if reached is not None:
                 self.accepted[proposal.key] += 1
                 if len(proposal.conditions) > 1:
                     self.patterns.add(proposal.pattern)
                 return reached
+        return None
+
+    def _required(self, proposal: Proposal, climb: Climb) -> Climb | None:
+        """Return the climb in which an operator requires the proposed condition; None if it is rejected.
+
+        If the action replaces an atom of the condition, the new atom becomes an effect, which may make the
+        effects of other operators necessary as well. If these effects make false claims, further conditions
+        are added to exclude them.
+        """
+        reached = _reached_with(proposal, climb, self.problem, self.resume)
+        if reached is None or _is_justified(proposal, climb.hypothesis, reached.hypothesis, self.problem):
+            return reached
+        return self._without_new_claims(reached, climb.hypothesis) if proposal.replaced else None
+
+    def _without_new_claims(self, climb: Climb, old: Hypothesis) -> Climb | None:
+        """Return the climb with further conditions, so that there are no more false claims than in `old`.
+
+        Return None if this is not possible.
+        """
+        claims = self.problem.false_claims
+        for _ in range(MAX_FURTHER_CONDITIONS):
+            proposals = [one for one in self._shared(climb.hypothesis) if one.excludes_false_claims]
+            further = (
+                _reached_with(one, climb, self.problem, self.resume) for one in proposals[:MAX_TRIED]
+            )
+            fewer = (
+                one
+                for one in further
+                if one is not None and claims(one.hypothesis) < claims(climb.hypothesis)
+            )
+            better = next(fewer, None)
+            if better is None:
+                return None
+            climb = better
+            if claims(climb.hypothesis) <= claims(old):
+                return climb
         return None
 
     def _in_order(self, hypothesis: Hypothesis) -> Iterator[Proposal]:
@@ -137,10 +177,18 @@ class ConditionSearch:
             for one in self.cache[key]:
                 alike = any(name in others for name, _ in _consumed(one)) if one.consumed else False
                 is_known = (one.pattern in known or alike) and self.accepted[one.key] < MAX_ACCEPTED
-                found.append(one._replace(fitted=fitted, known=is_known))
+                found.append(one._replace(fitted=fitted, known=is_known, familiar=self._is_familiar(one)))
         purposeless = _purposeless_predicates(hypothesis)
         promising = (one for one in found if one.is_promising(purposeless))
         return sorted(promising, key=lambda one: one.rank)
+
+    def _is_familiar(self, proposal: Proposal) -> bool:
+        """Return whether a condition with the same predicates was accepted for another controller."""
+        return len(proposal.conditions) == 1 and any(
+            one.pattern == proposal.pattern and one.conditions == 1
+            for one in self.accepted
+            if one.controller != proposal.key.controller
+        )
 
     def _known_patterns(self, fitted: FittedOperator) -> frozenset[Pattern]:
         """Return the patterns of conditions that were accepted for the controller of an operator.
@@ -195,11 +243,14 @@ def purposeless_steps(hypothesis: Hypothesis) -> list[EncodedTransition]:
     ]
 
 
-def _required(proposal: Proposal, climb: Climb, problem: LearningProblem, resume: Resume) -> Climb | None:
-    """Return the climb in which an operator requires the proposed condition; None if it is rejected.
+def _reached_with(
+    proposal: Proposal, climb: Climb, problem: LearningProblem, resume: Resume
+) -> Climb | None:
+    """Return the climb that hill climbing reaches if an operator requires the proposed condition.
 
-    The condition is also rejected if it needs far more operators: hill climbing would take long, and so
-    many operators would describe accidents.
+    Return None if it covers fewer transitions, or if the condition cannot be accepted. It is also rejected
+    if it needs far more operators: hill climbing would take long, and so many operators would describe
+    accidents.
     """
     problem.work.spend(WORK_PER_TRANSITION * problem.size)
     old, fitted = climb.hypothesis, proposal.fitted
@@ -212,34 +263,35 @@ def _required(proposal: Proposal, climb: Climb, problem: LearningProblem, resume
         reached = resume(climb.add_step("require", limited.fit(candidates, old)), limited)
     except TooManyOperators:
         return None
-    new = reached.hypothesis
-    if new.coverage.uncovered > old.coverage.uncovered:
-        return None
+    covers_fewer = reached.hypothesis.coverage.uncovered > old.coverage.uncovered
+    return None if covers_fewer else reached
+
+
+def _is_justified(proposal: Proposal, old: Hypothesis, new: Hypothesis, problem: LearningProblem) -> bool:
+    """Return whether there is a reason to accept a condition that leads from `old` to `new`."""
     claims, earlier = problem.false_claims(new), problem.false_claims(old)
-    informative, linked = proposal.bits >= ENOUGH_BITS, is_linked(proposal)
     gives_purpose = len(purposeless_steps(new)) < len(purposeless_steps(old))
     if len(proposal.conditions) > 1 and not proposal.consumed:
-        justified = gives_purpose or proposal.repeated or proposal.links
-        return reached if justified and claims <= earlier else None
-    accepted = (
+        return (gives_purpose or proposal.repeated or proposal.links) and claims <= earlier
+    informative, linked = proposal.informative, is_linked(proposal)
+    return (
         (proposal.known and claims <= earlier)
         or (claims < earlier and (linked or proposal.consumed))
         or (proposal.replaced and claims <= earlier)
         or (gives_purpose and (informative or linked or proposal.consumed))
         or (informative and linked)
     )
-    return reached if accepted else None
 
 
 def _can_be_accepted(proposal: Proposal, old: Hypothesis, problem: LearningProblem) -> bool:
-    """Return whether `_required` may accept the condition, whatever hill climbing reaches with it.
+    """Return whether the condition may be accepted, whatever hill climbing reaches with it.
 
     Without purposeless steps, the condition cannot give a purpose to one. Without false claims, it cannot
     exclude one.
     """
     if len(proposal.conditions) > 1 and not proposal.consumed:
         return proposal.repeated or proposal.links or bool(purposeless_steps(old))
-    linked, informative = is_linked(proposal), proposal.bits >= ENOUGH_BITS
+    linked, informative = is_linked(proposal), proposal.informative
     if proposal.known or proposal.replaced or (informative and linked):
         return True
     if (linked or informative or proposal.consumed) and purposeless_steps(old):
