@@ -186,6 +186,16 @@ def test_one_transition_does_not_show_that_an_operator_is_misleading():
         assert find_outliers(hypothesis, problem, noisy=False) == (expected if count == 2 else set())
 
 
+def test_only_transitions_that_need_the_misleading_operator_are_outliers():
+    """In 12 pushes, b becomes clean too. Only two of these demonstrations need this."""
+    goal = frozenset({ON(A, B)})
+    chance = Demonstration((A, B), CLEAN_A, (NONE, BOTH), (PUSH(A),))
+    needed = Demonstration((A, B), goal, (NONE, BOTH, BOTH | goal), (PUSH(A), STACK(A, B)))
+    hypothesis, problem = climbed([*DETOURS, *[chance] * 10, *[needed] * 2])
+    assert max(len(one.operator.add_effects) for one in hypothesis.fitted if len(one.data) == 12) == 2
+    assert misleading_operator_transitions(hypothesis, problem) == {(40, 0), (41, 0)}
+
+
 def test_transitions_that_achieve_a_goal_are_no_detours():
     """In two of over thirty pushes, b becomes clean too, and this is the goal."""
     chance = Demonstration((A, B), BOTH, (NONE, BOTH), (PUSH(A),))

@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from needful.abstraction.atom_table import AtomKey, bits
-from needful.operator_learning.encoding import TransitionId
+from needful.core.operators import Operator
+from needful.operator_learning.encoding import EncodedTransition, TransitionId
 from needful.operator_learning.induction import Datum, liftable_atoms_before
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.objective import Hypothesis
@@ -100,27 +101,42 @@ def misleading_operator_transitions(hypothesis: Hypothesis, problem: LearningPro
     """Return the transitions of misleading operators, which predict too much and are superfluous.
 
     After a detour, an object may be in reach by chance. An operator that predicts this explains the detour,
-    but its prediction is false in other uses of the controller. A misleading operator explains few
-    transitions and makes false predictions in at least twice as many. It is superfluous because another
-    operator explains most uses of the controller, predicts nothing false in any of them, and is applicable
-    in all transitions of the misleading operator.
+    but its prediction is false in other uses of the controller. It is superfluous because another operator
+    explains most uses of the controller, predicts something false in almost none of them, and is applicable
+    in all transitions of the misleading operator. Only the transitions after which the prediction was
+    necessary are returned, if they are few compared with all uses and with the false predictions.
     """
     found: set[TransitionId] = set()
     for fitted in hypothesis.fitted:
         transitions = problem.transitions.by_controller[fitted.operator.controller.name]
-        few = len(transitions) >= ENOUGH and len(fitted.data) <= FEW * len(transitions)
-        if few and len(problem.validity.of_operator(fitted.operator)) >= 2 * len(fitted.data):
-            explained = [transition for transition, _ in fitted.data]
-            others = (
-                one.operator
-                for one in hypothesis.fitted
-                if one.operator.controller == fitted.operator.controller
+        false = len(problem.validity.of_operator(fitted.operator))
+        if len(transitions) < ENOUGH or not false:
+            continue
+        explained = [transition for transition, _ in fitted.data]
+        for one in hypothesis.fitted:
+            usual = one.operator
+            if (
+                usual.controller == fitted.operator.controller
                 and 2 * len(one.data) > len(transitions)
-                and not problem.validity.of_operator(one.operator)
-            )
-            if any(all(problem.matcher.is_consistent(other, one) for one in explained) for other in others):
-                found |= {one.transition_id for one in explained}
+                and len(problem.validity.of_operator(usual)) <= RARE * len(transitions)
+                and all(problem.matcher.is_consistent(usual, one) for one in explained)
+            ):
+                lacking = {
+                    transition.transition_id
+                    for transition in explained
+                    if not _suffices(usual, transition, hypothesis, problem)
+                }
+                if len(lacking) <= min(FEW * len(transitions), false / 2):
+                    found |= lacking
     return found
+
+
+def _suffices(
+    operator: Operator, transition: EncodedTransition, hypothesis: Hypothesis, problem: LearningProblem
+) -> bool:
+    """Return whether an operator predicts everything that is necessary after a transition."""
+    necessary = hypothesis.coverage.necessary_after(transition) or 0
+    return problem.matcher.best_consistent_link(operator, transition, necessary) is not None
 
 
 def noisy_transitions(operators: Iterable[FittedOperator]) -> set[TransitionId]:
