@@ -30,13 +30,6 @@ REACH = 0.5
 DOTS = 15
 MAX_GOALS = 3
 
-LEGEND = {
-    palette.RED: "out of reach",
-    palette.ORANGE: "next to the robot",
-    palette.GREEN: "grasped",
-    palette.DARK_GREY: "with outline: to be grasped",
-}
-
 ROBOT = Type("robot", ("x",))
 DOT = Type("dot", ("x", "grasped"))
 
@@ -70,6 +63,13 @@ GRASPED = Predicate("Grasped", (ROBOT, DOT), _grasped)
 
 # The two parameters: a mode (move if negative, else grasp), and where to move, relative to the dot.
 MOVE_GRASP = Controller("MoveGrasp", (ROBOT, DOT), low=(-1.0, -1.0), high=(1.0, 1.0))
+
+LEGEND = {
+    palette.RED: "out of reach",
+    palette.ORANGE: "next to the robot",
+    palette.GREEN: "grasped",
+    palette.DARK_GREY: "with outline: to be grasped",
+}
 
 
 class Cluttered1D(Environment):

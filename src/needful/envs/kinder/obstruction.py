@@ -17,19 +17,7 @@ from needful.core.controllers import Parameters
 from needful.core.objects import Object, Type
 from needful.core.operators import Operator
 from needful.core.state import State
-from needful.envs.kinder.blocks import (
-    BLOCK_VARIABLE,
-    TARGET_BLOCK,
-    TARGET_BLOCK_VARIABLE,
-    BlocksEnvironment,
-    box_of,
-    pick_operator,
-    rectangle_of,
-    release_operator,
-    require_empty_hand,
-    require_free_motion,
-    require_held,
-)
+from needful.envs.kinder import blocks
 from needful.envs.kinder.bodies import Box, Pose, Scene
 from needful.envs.kinder.environment import RECTANGLE, ROBOT, Room, Skill
 from needful.envs.kinder.motion import Waypoint, Waypoints
@@ -47,7 +35,7 @@ SURFACE = Type("target_surface", RECTANGLE.features)
 
 
 def _on(state: State, objects: Sequence[Object]) -> bool:
-    block, surface = (box_of(state, obj) for obj in objects)
+    block, surface = (blocks.box_of(state, obj) for obj in objects)
     low_corners = sorted(block.corners(), key=lambda corner: corner[1])[:2]
     top = surface.y + surface.half_height
     return all(
@@ -57,19 +45,19 @@ def _on(state: State, objects: Sequence[Object]) -> bool:
     )
 
 
-ON = Predicate("On", (TARGET_BLOCK, SURFACE), _on)
+ON = Predicate("On", (blocks.TARGET_BLOCK, SURFACE), _on)
 
 
 def _pick(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
     """Grasp a block from above; the parameter is the point on its top, from -1 (left end) to 1 (right)."""
     _, block = objects
     scene = room.scene(state)
-    require_empty_hand(scene)
-    box = rectangle_of(scene, block)
+    blocks.require_empty_hand(scene)
+    box = blocks.rectangle_of(scene, block)
     x = box.x + parameters[0] * box.half_width
     down = _over(scene, x, box.y + box.half_height)
     waypoints = (*_above(scene, x), Waypoint(down), Waypoint(down, True))
-    require_free_motion(scene, block, (*waypoints, Waypoint(_lifted(down, GAP), True)), room.limits)
+    blocks.require_free_motion(scene, block, (*waypoints, Waypoint(_lifted(down, GAP), True)), room.limits)
     return waypoints
 
 
@@ -78,8 +66,8 @@ def _place(room: Room, state: State, objects: Sequence[Object], parameters: Para
     scene = room.scene(state)
     (surface,) = state.of_type(SURFACE)
     _, block = objects
-    require_held(scene, block)
-    x, target, box = parameters[0], rectangle_of(scene, surface), rectangle_of(scene, block)
+    blocks.require_held(scene, block)
+    x, target, box = parameters[0], blocks.rectangle_of(scene, surface), blocks.rectangle_of(scene, block)
     if abs(x - target.x) < target.half_width + box.half_width:
         raise EnvironmentFailure("the block would lie on the target surface")
     return _put_down(room, scene, block, x)
@@ -93,20 +81,20 @@ def _place_on(room: Room, state: State, objects: Sequence[Object], parameters: P
     """
     _, block, surface = objects
     scene = room.scene(state)
-    require_held(scene, block)
-    target, box = rectangle_of(scene, surface), rectangle_of(scene, block)
+    blocks.require_held(scene, block)
+    target, box = blocks.rectangle_of(scene, surface), blocks.rectangle_of(scene, block)
     space = target.half_width - box.half_width - GAP
     return _put_down(room, scene, block, target.x + parameters[0] * space)
 
 
 def _put_down(room: Room, scene: Scene, block: Object, x: float) -> Waypoints:
     """Return the motion that puts the held block down with its centre at x."""
-    box = rectangle_of(scene, block)
+    box = blocks.rectangle_of(scene, block)
     hand_x = x + scene.pose.x - box.x
     table = max(body.shape.y + _height(body.shape) for body in scene.bodies if body.name == "table")
     down = _over(scene, hand_x, table + GAP + 2 * box.half_height)
     waypoints = (*_above(scene, hand_x), Waypoint(down, True), Waypoint(down, False))
-    require_free_motion(scene, block, waypoints, room.limits)
+    blocks.require_free_motion(scene, block, waypoints, room.limits)
     return waypoints
 
 
@@ -136,7 +124,7 @@ def _above(scene: Scene, x: float) -> Waypoints:
     return Waypoint(up, scene.vacuum), Waypoint(Pose(x, height, DOWN, safe.arm), scene.vacuum)
 
 
-class Obstruction2D(BlocksEnvironment):
+class Obstruction2D(blocks.BlocksEnvironment):
     """Put a block onto a surface that other blocks occupy."""
 
     family = "Obstruction2D"
@@ -149,14 +137,14 @@ class Obstruction2D(BlocksEnvironment):
     skills = (
         Skill("Pick", (ROBOT, RECTANGLE), _pick, (-1.0,), (1.0,)),
         Skill("Place", (ROBOT, RECTANGLE), _place, (0.0,), (1.618,)),
-        Skill("PlaceOn", (ROBOT, TARGET_BLOCK, SURFACE), _place_on, (-1.0,), (1.0,)),
+        Skill("PlaceOn", (ROBOT, blocks.TARGET_BLOCK, SURFACE), _place_on, (-1.0,), (1.0,)),
     )
 
     def oracle_operators(self, at_target: LiftedAtom) -> tuple[Operator, ...]:
         """Return the operators of the oracle, one per skill."""
         pick, place, place_on = self.vocabulary.controllers
         return (
-            pick_operator(pick, BLOCK_VARIABLE),
-            release_operator(place, BLOCK_VARIABLE),
-            release_operator(place_on, TARGET_BLOCK_VARIABLE, at_target),
+            blocks.pick_operator(pick, blocks.BLOCK_VARIABLE),
+            blocks.release_operator(place, blocks.BLOCK_VARIABLE),
+            blocks.release_operator(place_on, blocks.TARGET_BLOCK_VARIABLE, at_target),
         )
