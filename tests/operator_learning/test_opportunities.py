@@ -100,6 +100,22 @@ def test_bits_add_up_the_surprise_of_each_demonstration(demos, operator, data):
         assert found.bits(*choices) == pytest.approx(sum(expected))
 
 
+@settings(max_examples=100, deadline=None)
+@given(demos=st.lists(demonstrations(), min_size=1, max_size=3), operator=operators(), data=st.data())
+def test_conditions_always_hold_if_no_opportunity_lacks_them(demos, operator, data):
+    arity = len(operator.parameters)
+    atoms = data.draw(conditions(arity))
+    lacking = (
+        not satisfied(atoms, arity, objects, state, demo.objects, False)
+        for demo in demos
+        for state, objects in missed_opportunities(operator, demo)
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "EXAMINED_GROUNDINGS", 1000)
+        found = Opportunities(fitted(operator), encode_demonstrations(demos))
+        assert found.always_hold(atoms) == (not any(lacking))
+
+
 X = Variable("?x", BLOCK)
 NONE = frozenset()
 PUSHING = Operator("Push", (X,), NONE, frozenset({CLEAN.lifted(X)}), NONE, NONE, PUSH, (X,))

@@ -14,9 +14,10 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import islice
-from operator import or_
+from operator import and_, or_
 from typing import TypeAlias, TypeVar
 
 from needful.abstraction.atom_table import AtomKey, bits, lifted_key
@@ -159,7 +160,27 @@ class Opportunities:
 
     def always_hold(self, atoms: frozenset[AtomKey]) -> bool:
         """Return whether a condition holds at every opportunity of the examined demonstrations."""
-        return not any(self._without(atoms, demonstration) for demonstration in reversed(self._examined))
+        return not any(
+            not self._never_fails(atoms, demonstration) and self._without(atoms, demonstration)
+            for demonstration in reversed(self._examined)
+        )
+
+    def _never_fails(self, atoms: frozenset[AtomKey], demonstration: EncodedDemonstration) -> bool:
+        """Return whether atoms that always hold satisfy a condition, whatever its parameter is bound to.
+
+        This is a fast test that is sufficient, but not necessary, for a condition to hold at every
+        opportunity. Return False if the condition mentions several parameters.
+        """
+        mentioned = {index for _, indices in atoms for index in indices if 0 <= index < self.arity}
+        if len(mentioned) > 1 or not demonstration.transitions:
+            return False
+        table = demonstration.table
+        first = demonstration.transitions[0]
+        always = functools.reduce(and_, (one.before for one in demonstration.transitions))
+        kinds = [self._operator.parameters[index].type for index in mentioned]
+        numbers = bits(table.of_type(kinds[0])) if kinds else (0,)
+        state = replace(first, before=always)
+        return all(holds(atoms, self.arity, (state, (number,) * self.arity)) for number in numbers)
 
     def _without(
         self,

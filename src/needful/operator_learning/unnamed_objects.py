@@ -260,7 +260,10 @@ def _reached_with(
     candidates += [require(fitted, condition) for condition in proposal.conditions]
     limited = problem.with_limited_growth(len(candidates))
     try:
-        reached = resume(climb.add_step("require", limited.fit(candidates, old)), limited)
+        start = limited.fit(candidates, old)
+        if _is_division(proposal) and problem.false_claims(start) > problem.false_claims(old):
+            return None  # For speed: hill climbing hardly ever excludes the false claims of cases.
+        reached = resume(climb.add_step("require", start), limited)
     except TooManyOperators:
         return None
     covers_fewer = reached.hypothesis.coverage.uncovered > old.coverage.uncovered
@@ -271,7 +274,7 @@ def _is_justified(proposal: Proposal, old: Hypothesis, new: Hypothesis, problem:
     """Return whether there is a reason to accept a condition that leads from `old` to `new`."""
     claims, earlier = problem.false_claims(new), problem.false_claims(old)
     gives_purpose = len(purposeless_steps(new)) < len(purposeless_steps(old))
-    if len(proposal.conditions) > 1 and not proposal.consumed:
+    if _is_division(proposal):
         return (gives_purpose or proposal.repeated or proposal.links) and claims <= earlier
     informative, linked = proposal.informative, is_linked(proposal)
     return (
@@ -283,13 +286,18 @@ def _is_justified(proposal: Proposal, old: Hypothesis, new: Hypothesis, problem:
     )
 
 
+def _is_division(proposal: Proposal) -> bool:
+    """Return whether a proposal divides an operator into cases other than by what its action consumes."""
+    return len(proposal.conditions) > 1 and not proposal.consumed
+
+
 def _can_be_accepted(proposal: Proposal, old: Hypothesis, problem: LearningProblem) -> bool:
     """Return whether the condition may be accepted, whatever hill climbing reaches with it.
 
     Without purposeless steps, the condition cannot give a purpose to one. Without false claims, it cannot
     exclude one.
     """
-    if len(proposal.conditions) > 1 and not proposal.consumed:
+    if _is_division(proposal):
         return proposal.repeated or proposal.links or bool(purposeless_steps(old))
     linked, informative = is_linked(proposal), proposal.informative
     if proposal.known or proposal.replaced or (informative and linked):
