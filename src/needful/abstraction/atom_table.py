@@ -147,9 +147,16 @@ class AtomTable:
         `lifted` holds the keys of the lifted atoms, and `binding` the object number of each variable.
         Resulting atoms without a number are omitted.
         """
-        mask = 0
+        mask, find = 0, self._bits.get
         for name, variables in lifted:
-            mask |= self._bits.get((name, tuple([binding[variable] for variable in variables])), 0)
+            # For speed, atoms with one or two arguments are handled without a comprehension.
+            if len(variables) == 2:
+                first, second = variables
+                mask |= find((name, (binding[first], binding[second])), 0)
+            elif len(variables) == 1:
+                mask |= find((name, (binding[variables[0]],)), 0)
+            else:
+                mask |= find((name, tuple([binding[variable] for variable in variables])), 0)
         return mask
 
     def without_number(self, lifted: Iterable[AtomKey], binding: Sequence[int]) -> frozenset[AtomKey]:

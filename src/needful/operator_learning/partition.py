@@ -98,9 +98,10 @@ def partition(
             matches[transition.number] = best
             moved += (earlier, best)
     changed = {match.text for match in moved if match is not None}
+    rows = zip(matches, needed, previous.needed, strict=True)
     changed |= {
         match.text
-        for match, now, then in zip(matches, needed, previous.needed, strict=True)
+        for match, now, then in compress(rows, map(ne, needed, previous.needed))
         if match is not None and (now == 0) != (then == 0)
     }
     hints = {one.candidate.text: one.candidate.hints for one in previous.fitted}
