@@ -10,7 +10,7 @@ The demonstrations themselves are sorted by this order, too (`canonical_encoding
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -18,15 +18,9 @@ from needful.core.atoms import GroundAtom, LiftedAtom, Predicate
 from needful.core.canonical import canonical_form, rename
 from needful.core.controllers import Controller
 from needful.core.objects import Object, Type, Variable
-from needful.core.operators import DeletePattern, Operator, Wildcard
-from needful.operator_learning.backchaining import Backchain, Coverage
-from needful.operator_learning.encoding import (
-    EncodedDemonstration,
-    EncodedTransition,
-    NumberedDemonstration,
-)
-from needful.operator_learning.learned_operators import EncodedOperatorData
-from needful.operator_learning.matching import SKIPPED, ChainLink, Match
+from needful.core.operators import DeletePattern, GroundedTransition, Operator, Wildcard
+from needful.operator_learning.encoding import NumberedDemonstration
+from needful.operator_learning.learned_operators import DecodedOperator, UserNames
 from needful.operator_learning.objective import Hypothesis
 from needful.operator_learning.partition import FittedOperator
 
@@ -71,88 +65,42 @@ class CanonicalNames:
         """Return the text of an operator with the user's names."""
         return self._restored(fitted).operator.text
 
-    def restore(
-        self, hypothesis: Hypothesis, encoded: Sequence[EncodedDemonstration]
-    ) -> tuple[list[EncodedOperatorData], Coverage]:
-        """Return the operators and the coverage of a hypothesis with the user's names.
+    def by_demonstration(self) -> Iterator[UserNames]:
+        """Yield, for each demonstration, what its numbers stand for."""
+        return map(UserNames, self.indices, self.objects, self.atoms)
 
-        Each operator comes with the transitions that it was induced from. `encoded` contains the
-        demonstrations that the hypothesis was learned from.
+    def restore(self, hypothesis: Hypothesis) -> list[DecodedOperator]:
+        """Return the operators of a hypothesis with the user's names, sorted by their texts.
+
+        Each operator comes with the transitions that it was induced from.
         """
-        demonstrations = self._restore_demonstrations(encoded)
-        found = [(*self._restored(fitted), fitted) for fitted in hypothesis.fitted]
-        found.sort(key=lambda one: (one[0], one[1].text))
-        operators = {fitted.operator.text: (operator, order) for _, operator, order, fitted in found}
-        data = [
-            EncodedOperatorData(
-                operator,
-                tuple(
-                    (demonstrations[index].transitions[step], tuple([objects[i] for i in order]))
-                    for index, step, objects in sorted(
-                        [
-                            (self.indices[transition.demonstration], transition.step, objects)
-                            for transition, objects in fitted.data
-                        ]
-                    )
-                ),
+        found = [(self._restored(fitted), fitted) for fitted in hypothesis.fitted]
+        found.sort(key=lambda one: (one[0].candidate_text, one[0].operator.text))
+        return [
+            DecodedOperator(
+                restored.operator,
+                self._restore_data(fitted, restored.order),
+                fitted.operator.text,
+                restored.order,
             )
-            for _, operator, order, fitted in found
+            for restored, fitted in found
         ]
 
-        def restored_link(link: ChainLink) -> ChainLink:
-            if link.match is SKIPPED:
-                return link
-            score, arity, text, objects, adds, changes = link.match
-            operator, order = operators[text]
-            objects = tuple([objects[index] for index in order])
-            return ChainLink(Match(score, arity, operator.text, objects, adds, changes), link.necessary)
-
-        chains = sorted(
-            (
-                Backchain(
-                    demonstrations[self.indices[chain.demonstration.index]],
-                    tuple(map(restored_link, chain.links)),
-                )
-                for chain in hypothesis.coverage.chains
-            ),
-            key=lambda chain: chain.demonstration.index,
+    def _restore_data(self, fitted: FittedOperator, order: Sequence[int]) -> tuple[GroundedTransition, ...]:
+        """Return the transitions of an operator in the user's order; `_Restored` describes `order`."""
+        indices, objects = self.indices, self.objects
+        data = sorted(
+            [
+                (indices[transition.demonstration], transition.step, numbers, transition.demonstration)
+                for transition, numbers in fitted.data
+            ]
         )
-        return data, Coverage(tuple(one.operator for one in data), tuple(chains))
-
-    def _restore_demonstrations(
-        self, encoded: Sequence[EncodedDemonstration]
-    ) -> list[EncodedDemonstration]:
-        """Return encoded demonstrations with the user's names, in the user's order."""
-        names = {new.name: old.name for new, old in self.predicates.items()}
-        controllers = {new.name: old for new, old in self.controllers.items()}
-        restored: list[EncodedDemonstration] = []
-        first = 0
-        for position in sorted(range(len(encoded)), key=self.indices.__getitem__):
-            index, demo = self.indices[position], encoded[position]
-            table = demo.table.renamed(self.objects[position], self.atoms[position], names)
-            transitions = tuple(
-                [
-                    EncodedTransition(
-                        first + one.step,
-                        index,
-                        one.step,
-                        table,
-                        controllers[one.controller.name],
-                        one.arguments,
-                        one.before,
-                        one.after,
-                        one.skippable,
-                        one.idle,
-                        one.ignored,
-                        one.redone,
-                        one.incidental,
-                    )
-                    for one in demo.transitions
-                ]
-            )
-            first += len(transitions)
-            restored.append(EncodedDemonstration(index, table, demo.goal, transitions))
-        return restored
+        return tuple(
+            [
+                GroundedTransition(index, step, tuple([objects[demonstration][numbers[i]] for i in order]))
+                for index, step, numbers, demonstration in data
+            ]
+        )
 
     def _restored(self, fitted: FittedOperator) -> _Restored:
         key = fitted.operator.text

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from needful.core.atoms import AbstractState, LiftedAtom
+from needful.abstraction.atom_table import bits
+from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom
 from needful.core.cards import operator_cards
 from needful.core.deadline import NO_DEADLINE, Deadline
-from needful.core.objects import counted
+from needful.core.objects import Object, counted
 from needful.core.operators import GroundedTransition, GroundOperator, Operator, OperatorData
 from needful.operator_learning.backchaining import Backchain, Coverage, cover
 from needful.operator_learning.encoding import EncodedDemonstration, TransitionId
@@ -144,38 +145,79 @@ class EncodedOperatorData(NamedTuple):
         return f"EncodedOperatorData({self.operator.name!r}, transitions={len(self.data)})"
 
 
+class DecodedOperator(NamedTuple):
+    """An operator with the user's names, and the transitions that it was induced from.
+
+    Attributes:
+        operator: the operator with the user's names.
+        groundings: the transitions that it was induced from.
+        text: the text of the encoded operator, which identifies it in the chains of backchaining.
+        order: for each parameter, its index among the parameters of the encoded operator.
+    """
+
+    operator: Operator
+    groundings: tuple[GroundedTransition, ...]
+    text: str
+    order: Sequence[int]
+
+    def __repr__(self) -> str:
+        return f"DecodedOperator({self.operator.name!r}, transitions={len(self.groundings)})"
+
+
+class UserNames(NamedTuple):
+    """What the numbers of one encoded demonstration stand for.
+
+    Attributes:
+        demonstration: the index of the demonstration among the user's demonstrations.
+        objects: the user's objects, in the order of their numbers.
+        atoms: the user's atoms, in the order of their numbers.
+    """
+
+    demonstration: int
+    objects: Sequence[Object]
+    atoms: Sequence[GroundAtom]
+
+    def __repr__(self) -> str:
+        counts = f"objects={len(self.objects)}, atoms={len(self.atoms)}"
+        return f"UserNames(demonstration={self.demonstration}, {counts})"
+
+
 def evaluate_operators(
-    found: Iterable[EncodedOperatorData],
+    found: Iterable[DecodedOperator],
     coverage: Coverage,
+    names: Iterable[UserNames],
     matcher: Matcher,
     steps: tuple[ClimbStep, ...] = (),
     replays: Sequence[EncodedDemonstration] = (),
 ) -> LearnedOperators:
     """Name the operators and report how well they explain the demonstrations.
 
-    `coverage` is the result of backchaining through the demonstrations with these operators.
+    `coverage` is the result of backchaining through the encoded demonstrations with the encoded operators,
+    and `names` has one item per demonstration, in the same order.
     """
     named = _with_names(tuple(found))
-    operators = tuple(one.operator for one in named)
-    by_text = {replace(one, name=one.controller.name).text: one for one in operators}
-    chains = coverage.chains
+    by_text = {one.text: one for one in named}
+    chains = sorted(zip(names, coverage.chains, strict=True), key=lambda one: one[0].demonstration)
     unreached = [(None,) * len(replay.transitions) for replay in replays]
     return LearnedOperators(
-        data=tuple(map(_decode_data, named)),
-        necessary=(*map(_necessary_atoms, chains), *((None, *replay) for replay in unreached)),
-        chains=(*(_ground_chain(chain, by_text) for chain in chains), *unreached),
-        transitions=sum(len(chain.demonstration.transitions) for chain in chains),
+        data=tuple(OperatorData(one.operator, one.groundings) for one in named),
+        necessary=(
+            *(_necessary_atoms(chain, user.atoms) for user, chain in chains),
+            *((None, *replay) for replay in unreached),
+        ),
+        chains=(*(_ground_chain(chain, user.objects, by_text) for user, chain in chains), *unreached),
+        transitions=sum(len(chain.demonstration.transitions) for _, chain in chains),
         uncovered=coverage.uncovered,
         not_reproduced=tuple(
-            chain.demonstration.index
-            for chain in chains
+            user.demonstration
+            for user, chain in chains
             if chain.failing is not None
-            and not reproduces_demonstration(operators, chain.demonstration, matcher)
+            and not reproduces_demonstration(coverage.operators, chain.demonstration, matcher)
         ),
         steps=steps,
         idle_steps=frozenset(
-            transition.transition_id
-            for chain in chains
+            (user.demonstration, transition.step)
+            for user, chain in chains
             for transition, link in zip(
                 chain.demonstration.transitions[chain.uncovered :], chain.links, strict=True
             )
@@ -197,7 +239,9 @@ def evaluate_by_backchaining(
     matcher = Matcher(deadline)
     uncovered = Coverage.empty(encoded[:demonstrations])
     coverage = cover((one.operator for one in found), uncovered, matcher)
-    return evaluate_operators(found, coverage, matcher, replays=encoded[demonstrations:])
+    names = [UserNames(one.index, one.table.objects, one.table.atoms) for one in encoded[:demonstrations]]
+    decoded = map(_decode, found)
+    return evaluate_operators(decoded, coverage, names, matcher, replays=encoded[demonstrations:])
 
 
 def reproduces_demonstration(
@@ -240,7 +284,7 @@ def reproduces_demonstration(
     return False
 
 
-def _with_names(found: Sequence[EncodedOperatorData]) -> tuple[EncodedOperatorData, ...]:
+def _with_names(found: Sequence[DecodedOperator]) -> list[DecodedOperator]:
     """Name each operator after its controller, with a number if the controller has several operators."""
     controllers = [one.operator.controller.name for one in found]
     names: list[str] = []
@@ -249,37 +293,48 @@ def _with_names(found: Sequence[EncodedOperatorData]) -> tuple[EncodedOperatorDa
         free = (name for name in numbered if name not in names and name not in controllers)
         names.append(next(free) if controllers.count(controller) > 1 else controller)
     named = (
-        EncodedOperatorData(replace(one.operator, name=name), one.data)
+        one._replace(operator=replace(one.operator, name=name))
         for one, name in zip(found, names, strict=True)
     )
-    return tuple(sorted(named, key=lambda one: one.operator.name))
+    return sorted(named, key=lambda one: one.operator.name)
 
 
-def _decode_data(encoded: EncodedOperatorData) -> OperatorData:
-    return OperatorData(
-        encoded.operator,
-        tuple(
-            GroundedTransition(
-                transition.demonstration,
-                transition.step,
-                tuple(transition.table.objects[number] for number in objects),
-            )
-            for transition, objects in encoded.data
-        ),
+def _decode(encoded: EncodedOperatorData) -> DecodedOperator:
+    """Decode an operator that was learned from demonstrations with the user's names."""
+    operator = encoded.operator
+    groundings = tuple(
+        GroundedTransition(
+            transition.demonstration,
+            transition.step,
+            tuple([transition.table.objects[number] for number in objects]),
+        )
+        for transition, objects in encoded.data
     )
+    return DecodedOperator(operator, groundings, operator.text, range(len(operator.parameters)))
 
 
-def _ground_chain(chain: Backchain, named: Mapping[str, Operator]) -> tuple[GroundOperator | None, ...]:
-    objects = chain.demonstration.table.objects
-    found = tuple(
-        None
-        if link.match is SKIPPED
-        else named[link.match.text].ground([objects[number] for number in link.match.objects])
-        for link in chain.links
-    )
-    return (None,) * chain.uncovered + found
+def _ground_chain(
+    chain: Backchain, objects: Sequence[Object], by_text: Mapping[str, DecodedOperator]
+) -> tuple[GroundOperator | None, ...]:
+    found: list[GroundOperator | None] = [None] * chain.uncovered
+    for match, _ in chain.links:
+        if match is SKIPPED:
+            found.append(None)
+        else:
+            operator, _, _, order = by_text[match.text]
+            found.append(GroundOperator(operator, tuple([objects[match.objects[i]] for i in order])))
+    return tuple(found)
 
 
-def _necessary_atoms(chain: Backchain) -> tuple[AbstractState | None, ...]:
-    table = chain.demonstration.table
-    return tuple(None if mask is None else table.decode(mask) for mask in chain.necessary)
+def _necessary_atoms(chain: Backchain, atoms: Sequence[GroundAtom]) -> tuple[AbstractState | None, ...]:
+    """Decode the masks of necessary atoms.
+
+    Consecutive masks share most atoms. To save time, only the differences are decoded.
+    """
+    found: list[AbstractState | None] = []
+    decoded, earlier = AbstractState(), 0
+    for mask in chain.necessary:
+        if mask is not None:
+            decoded, earlier = decoded ^ {atoms[number] for number in bits(mask ^ earlier)}, mask
+        found.append(None if mask is None else decoded)
+    return tuple(found)

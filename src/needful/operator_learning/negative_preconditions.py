@@ -32,7 +32,6 @@ from needful.operator_learning.encoding import TransitionId
 from needful.operator_learning.hill_climbing import Climb
 from needful.operator_learning.learned_operators import LearnedOperators, evaluate_operators
 from needful.operator_learning.learning_problem import LearningProblem
-from needful.operator_learning.matching import Matcher
 from needful.operator_learning.negative_evidence import (
     avoidable_predicates,
     count_redundant_steps,
@@ -66,12 +65,17 @@ class LearningResult:
 
         Outliers that no operator explains count as uncovered.
         """
-        hypothesis = self.climb.hypothesis
-        operators, coverage = self.names.restore(hypothesis, self.problem.demonstrations)
-        matcher = Matcher(self.problem.deadline)
-        learned = evaluate_operators(operators, coverage, matcher, self.climb.steps)
-        chains = hypothesis.coverage.chains
-        skipped = sum(step >= chains[demonstration].uncovered for demonstration, step in self.outliers)
+        hypothesis, coverage = self.climb.hypothesis, self.climb.hypothesis.coverage
+        learned = evaluate_operators(
+            self.names.restore(hypothesis),
+            coverage,
+            self.names.by_demonstration(),
+            self.problem.matcher,
+            self.climb.steps,
+        )
+        skipped = sum(
+            step >= coverage.chains[demonstration].uncovered for demonstration, step in self.outliers
+        )
         return replace(
             learned,
             uncovered=learned.uncovered + skipped,
