@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brute_force_learning
+from needful.abstraction.atom_table import bits
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning import colour_refinement
 from needful.operator_learning.canonical_encoding import encode_canonically
@@ -54,19 +55,20 @@ def test_canonical_demonstrations_are_the_users_demonstrations(demos):
         names.indices, names.demonstrations, names.objects, names.atoms, strict=True
     ):
         demo = demos[index]
-        user = numbered.table.renamed(objects, atoms, {p.name: q.name for p, q in names.predicates.items()})
         assert set(objects) == set(demo.objects)
-        assert tuple(map(user.decode, numbered.states)) == demo.abstract_states
-        assert user.decode(numbered.goal) == demo.goal
+        states = tuple(frozenset(atoms[number] for number in bits(mask)) for mask in numbered.states)
+        assert states == demo.abstract_states
+        assert {atoms[number] for number in bits(numbered.goal)} == demo.goal
         assert [
             (names.controllers[controller], tuple(objects[number] for number in arguments))
             for controller, arguments in numbered.actions
         ] == [(action.controller, action.objects) for action in demo.actions]
-        for atom, canonical in zip(atoms, numbered.table.atoms, strict=True):
+        for number, (atom, canonical) in enumerate(zip(atoms, numbered.table.atoms, strict=True)):
             assert names.predicates[canonical.predicate] == atom.predicate
             assert [names.types[obj.type] for obj in canonical.objects] == [o.type for o in atom.objects]
-            assert user.find((atom.predicate.name, tuple(map(objects.index, atom.objects)))) is not None
-        assert [user.number(atom) for atom in atoms] == list(range(len(atoms)))
+            assert numbered.table.arguments[number] == tuple(map(objects.index, atom.objects))
+            assert numbered.table.number(canonical) == number
+        assert len(atoms) == len(set(atoms)) == len(numbered.table)
 
 
 @settings(max_examples=40, deadline=None)

@@ -36,8 +36,11 @@ class AtomTable:
         # and sorting them again is then fast.
         self.objects: tuple[Object, ...] = tuple(sorted(dict.fromkeys(objects)))
         self.object_number: dict[Object, int] = {obj: i for i, obj in enumerate(self.objects)}
-        self.atoms: list[GroundAtom] = []
+        # For each atom, its predicate and the numbers of its objects.
+        self.predicate_of: list[Predicate] = []
         self.arguments: list[tuple[int, ...]] = []
+        # The atoms; None for atoms that were numbered by their keys and not needed so far.
+        self._atoms: list[GroundAtom | None] = []
         self._bits: dict[AtomKey, int] = {}
         self._predicate_masks: dict[str, int] = {}
         self._argument_masks: dict[tuple[str, int, int], int] = {}
@@ -50,15 +53,17 @@ class AtomTable:
         self._objects_at: dict[tuple[int, int], int] = {}
         self._only_about: dict[frozenset[int], int] = {}
 
-    def with_atoms(self, atoms: Sequence[GroundAtom], keys: Sequence[AtomKey]) -> AtomTable:
-        """Return a table of the same objects in which the given atoms are numbered in the given order.
+    def with_atoms(self, keys: Sequence[AtomKey], predicates: Mapping[str, Predicate]) -> AtomTable:
+        """Return a table of the same objects in which the atoms with the given keys are numbered in order.
 
-        `keys` contains the key of each atom.
+        `predicates` contains the predicates of these atoms, by name.
         """
         table = AtomTable(())
         table.objects, table.object_number = self.objects, self.object_number
         table._type_masks = self._type_masks
-        table.atoms, table.arguments = list(atoms), [arguments for _, arguments in keys]
+        table.predicate_of = [predicates[name] for name, _ in keys]
+        table.arguments = [arguments for _, arguments in keys]
+        table._atoms = [None] * len(keys)
         table._bits = {key: 1 << number for number, key in enumerate(keys)}
         predicate_masks, argument_masks = table._predicate_masks, table._argument_masks
         for (name, arguments), bit in table._bits.items():
@@ -70,35 +75,25 @@ class AtomTable:
                 argument_masks[entry] = argument_masks.get(entry, 0) | bit
         return table
 
-    def renamed(
-        self, objects: Sequence[Object], atoms: Sequence[GroundAtom], names: Mapping[str, str]
-    ) -> AtomTable:
-        """Return a copy of this table in which objects, atoms and predicates are replaced by others.
-
-        All numbers stay the same: `objects[i]` replaces the object with number i, and `atoms[i]` the atom
-        with number i. `names` maps the name of each predicate to its new name.
-        """
-        table = AtomTable(())
-        table.objects = tuple(objects)
-        table.object_number = {obj: number for number, obj in enumerate(objects)}
-        table.atoms = list(atoms)
-        table.arguments = list(self.arguments)
-        table._bits = {(names[name], numbers): bit for (name, numbers), bit in self._bits.items()}
-        table._predicate_masks = {names[name]: mask for name, mask in self._predicate_masks.items()}
-        table._argument_masks = {
-            (names[name], position, number): mask
-            for (name, position, number), mask in self._argument_masks.items()
-        }
-        table.with_repeated_argument = self.with_repeated_argument
-        return table
-
     def __len__(self) -> int:
-        return len(self.atoms)
+        return len(self.arguments)
+
+    @property
+    def atoms(self) -> tuple[GroundAtom, ...]:
+        """The atoms in the order of their numbers."""
+        return tuple(map(self._atom, range(len(self))))
+
+    def _atom(self, number: int) -> GroundAtom:
+        known = self._atoms[number]
+        if known is None:
+            objects = tuple([self.objects[argument] for argument in self.arguments[number]])
+            known = self._atoms[number] = GroundAtom(self.predicate_of[number], objects)
+        return known
 
     def predicates(self) -> dict[str, Predicate]:
         """Return the predicates of the numbered atoms, by name."""
         masks = self._predicate_masks.items()
-        return {name: self.atoms[mask.bit_length() - 1].predicate for name, mask in masks}
+        return {name: self.predicate_of[mask.bit_length() - 1] for name, mask in masks}
 
     def number(self, atom: GroundAtom) -> int:
         """Return the number of the given atom; an atom without a number gets the next free one."""
@@ -120,13 +115,14 @@ class AtomTable:
         return self._append(atom, key, arguments)
 
     def _append(self, atom: GroundAtom, key: AtomKey, arguments: tuple[int, ...]) -> int:
-        number = len(self.atoms)
+        number = len(self._atoms)
         bit, name = 1 << number, atom.predicate.name
         self._bits[key] = bit
         self._type_argument_masks.clear()
         self._object_masks.clear()
         self._only_about.clear()
-        self.atoms.append(atom)
+        self._atoms.append(atom)
+        self.predicate_of.append(atom.predicate)
         self.arguments.append(arguments)
         self._predicate_masks[name] = self._predicate_masks.get(name, 0) | bit
         if len(set(arguments)) < len(arguments):
@@ -177,7 +173,7 @@ class AtomTable:
 
     def decode(self, mask: int) -> AbstractState:
         """Return the atoms of the given mask."""
-        return frozenset(self.atoms[number] for number in bits(mask))
+        return frozenset(map(self._atom, bits(mask)))
 
     def with_predicate(self, name: str) -> int:
         """Return the mask of all numbered atoms of the predicate with the given name."""

@@ -267,5 +267,5 @@ class _Writer:
         ]
         goal = sum([bits[local] for local in recording.goal])
         atoms = tuple([recording.atoms[local] for _, local, _ in entries])
-        table = self._tables[kinds].with_atoms([known[key] for key in keys], keys)
+        table = self._tables[kinds].with_atoms(keys, {one.name: one for one in self._predicates.values()})
         return NumberedDemonstration(table, goal, states, actions), atoms

@@ -26,7 +26,7 @@ from itertools import islice
 from operator import or_
 from typing import NamedTuple
 
-from needful.abstraction.atom_table import AtomKey, bits, lifted_key
+from needful.abstraction.atom_table import AtomKey, lifted_key
 from needful.core.atoms import GroundAtom, LiftedAtom
 from needful.core.objects import Object, Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
@@ -249,5 +249,5 @@ def _lifted(
     if atoms:
         table = transition.table
         lifting = {table.objects[n]: v for n, v in zip(objects, operator.parameters, strict=True)}
-        for number in bits(atoms):
-            yield lift_pattern(table.atoms[number], lifting)
+        for atom in table.decode(atoms):
+            yield lift_pattern(atom, lifting)

@@ -278,7 +278,7 @@ def _narrowed(
     too_wide = {
         number
         for atom in bits(missing)
-        for number, kind in zip(table.arguments[atom], table.atoms[atom].predicate.types, strict=True)
+        for number, kind in zip(table.arguments[atom], table.predicate_of[atom].types, strict=True)
         if number in bound and not bound[number].type.is_subtype_of(kind)
     }
     if not too_wide:

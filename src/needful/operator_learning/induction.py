@@ -132,9 +132,13 @@ def lift(
     transition: EncodedTransition, atoms: int, lifting: dict[Object, Variable]
 ) -> frozenset[LiftedAtom]:
     """Return the atoms of the mask `atoms`, with each object replaced by its variable in `lifting`."""
-    ground = (transition.table.atoms[number] for number in bits(atoms))
+    table = transition.table
     return frozenset(
-        LiftedAtom(atom.predicate, tuple(lifting[obj] for obj in atom.objects)) for atom in ground
+        LiftedAtom(
+            table.predicate_of[atom],
+            tuple([lifting[table.objects[number]] for number in table.arguments[atom]]),
+        )
+        for atom in bits(atoms)
     )
 
 
@@ -185,9 +189,9 @@ class Inducer:
         liftable, others = _split_liftable(operator, datum, transition.deleted)
         if not others:
             return liftable, frozenset()
-        bound = [transition.table.objects[number] for number in objects]
-        lifting = dict(zip(bound, operator.parameters, strict=True))
-        return liftable, frozenset(self._generalise(atom, lifting) for atom in others)
+        table = transition.table
+        lifting = dict(zip([table.objects[number] for number in objects], operator.parameters, strict=True))
+        return liftable, frozenset([self._generalise(atom, lifting) for atom in table.decode(others)])
 
 
 def common_preconditions(operator: Operator, data: Sequence[Datum]) -> frozenset[LiftedAtom]:
@@ -240,22 +244,24 @@ def lifted_atoms(parameters: Sequence[Variable], lifted: LiftedAtomMap) -> froze
     )
 
 
-def _split_liftable(operator: Operator, datum: Datum, atoms: int) -> tuple[LiftedAtomMap, list[GroundAtom]]:
+def _split_liftable(operator: Operator, datum: Datum, atoms: int) -> tuple[LiftedAtomMap, int]:
     """Divide atoms into those that can be lifted to the operator's parameters, and the others.
 
-    An atom can be lifted if each of its objects is bound to a parameter, and the predicate accepts the
-    types of these parameters. The predicate may reject a parameter with a wider type than its object.
+    Return the lifted atoms and the mask of the others. An atom can be lifted if each of its objects is
+    bound to a parameter, and the predicate accepts the types of these parameters. The predicate may reject
+    a parameter with a wider type than its object.
     """
     transition, objects = datum
+    table = transition.table
     index_of = {number: index for index, number in enumerate(objects)}
     liftable: LiftedAtomMap = {}
-    others = []
+    others = 0
     for number in bits(atoms):
-        atom, arguments = transition.table.atoms[number], transition.table.arguments[number]
+        predicate, arguments = table.predicate_of[number], table.arguments[number]
         found = tuple([index_of[argument] for argument in arguments if argument in index_of])
         complete = len(found) == len(arguments)
-        if complete and atom.predicate.fits([operator.parameters[index] for index in found]):
-            liftable[atom.predicate.name, found] = atom.predicate
+        if complete and predicate.fits([operator.parameters[index] for index in found]):
+            liftable[predicate.name, found] = predicate
         else:
-            others.append(atom)
+            others |= 1 << number
     return liftable, others

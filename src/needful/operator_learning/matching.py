@@ -378,7 +378,7 @@ def _pins(
         yield binding, adds
         return
     number, rest = needed[0], needed[1:]
-    name = table.atoms[number].predicate.name
+    name = table.predicate_of[number].name
     for index, (predicate, variables) in enumerate(adds):
         if predicate == name:
             pinned = _bound(binding, variables, table.arguments[number])

@@ -64,7 +64,7 @@ def _falsely_claimed(fitted: FittedOperator, problem: LearningProblem) -> set[st
     names = set[str]()
     for number, claims in problem.validity.of_operator(fitted.operator).items():
         table = problem.transitions.by_number[number].table
-        names.update(table.atoms[atom].predicate.name for atom in bits(claims.known))
+        names.update(table.predicate_of[atom].name for atom in bits(claims.known))
         names.update(name for name, _ in claims.unknown)
     return names
 

@@ -156,7 +156,7 @@ def _removed_by_redundant_steps(hypothesis: Hypothesis) -> _Removals:
                 keys = _keys_over(removed, table, match.objects)
                 found.named.setdefault(match.text, set()).update(keys)
             unnamed |= {
-                table.atoms[atom].predicate.name
+                table.predicate_of[atom].name
                 for atom in bits(removed)
                 if not any(set(table.arguments[atom]) <= set(match.objects) for match in used)
             }
@@ -189,7 +189,7 @@ def _keys_over(atoms: int, table: AtomTable, objects: Sequence[int]) -> set[Atom
     """
     index_of = {number: index for index, number in enumerate(objects)}
     return {
-        (table.atoms[atom].predicate.name, tuple(index_of[number] for number in table.arguments[atom]))
+        (table.predicate_of[atom].name, tuple(index_of[number] for number in table.arguments[atom]))
         for atom in bits(atoms)
         if all(number in index_of for number in table.arguments[atom])
     }
@@ -278,9 +278,9 @@ def _replaced_predicates(problem: LearningProblem) -> frozenset[str]:
     """
     removals, replacements = Counter[str](), Counter[str]()
     for transition in problem.transitions.by_number:
-        atoms = transition.table.atoms
-        added = {atoms[atom].predicate.name for atom in bits(transition.added)}
-        deleted = {atoms[atom].predicate.name for atom in bits(transition.deleted)}
+        predicate_of = transition.table.predicate_of
+        added = {predicate_of[atom].name for atom in bits(transition.added)}
+        deleted = {predicate_of[atom].name for atom in bits(transition.deleted)}
         removals.update(deleted)
         replacements.update(deleted & added)
     return frozenset(name for name in removals if replacements[name] > MAX_REPLACED * removals[name])
@@ -319,9 +319,9 @@ def avoidable_predicates(
         for transition in demonstration.transitions:
             controller = transition.controller.name
             uses[controller] += 1
-            for name in {table.atoms[atom].predicate.name for atom in bits(transition.added)}:
+            for name in {table.predicate_of[atom].name for atom in bits(transition.added)}:
                 adding[controller, name] += 1
-        excluded |= {table.atoms[atom].predicate.name for atom in bits(demonstration.goal)}
+        excluded |= {table.predicate_of[atom].name for atom in bits(demonstration.goal)}
         if not predicates.keys() <= known.keys():
             known |= predicates
     excluded |= {name for (controller, name), count in adding.items() if count > SIDE * uses[controller]}

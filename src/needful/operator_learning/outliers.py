@@ -171,6 +171,6 @@ def _deleted(datum: Datum) -> set[AtomKey]:
     index_of = {number: index for index, number in enumerate(objects)}
     table = transition.table
     return {
-        (table.atoms[atom].predicate.name, tuple(index_of.get(n, -1) for n in table.arguments[atom]))
+        (table.predicate_of[atom].name, tuple(index_of.get(n, -1) for n in table.arguments[atom]))
         for atom in bits(transition.deleted)
     }

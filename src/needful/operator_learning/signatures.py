@@ -291,11 +291,11 @@ def atoms_about_unnamed(
         if len(arguments) == 1:
             (one,) = arguments
             if one not in index_of:
-                yield one, (table.atoms[atom].predicate.name, (unnamed_index,))
+                yield one, (table.predicate_of[atom].name, (unnamed_index,))
             continue
         unnamed = [number for number in dict.fromkeys(arguments) if number not in index_of]
         if 1 <= len(unnamed) <= 2:
-            name = table.atoms[atom].predicate.name
+            name = table.predicate_of[atom].name
             for one in unnamed:
                 indices = [
                     index_of.get(number, unnamed_index if number == one else ANYTHING)

@@ -133,7 +133,7 @@ def _deleted_pairs(datum: Datum) -> dict[AtomKey, tuple[int, int]]:
         unnamed = [number for number in dict.fromkeys(arguments) if number not in objects]
         if len(unnamed) == 2:
             index_of = {number: index for index, number in enumerate((*objects, *unnamed))}
-            name = transition.table.atoms[atom].predicate.name
+            name = transition.table.predicate_of[atom].name
             key = (name, tuple(index_of[number] for number in arguments))
             found.setdefault(key, []).append((unnamed[0], unnamed[1]))
     return {key: pairs[0] for key, pairs in found.items() if len(pairs) == 1}
@@ -145,7 +145,7 @@ def named_atoms(datum: Datum, atoms: int) -> set[AtomKey]:
     index_of = {number: index for index, number in enumerate(objects)}
     table = transition.table
     return {
-        (table.atoms[atom].predicate.name, tuple([index_of[number] for number in table.arguments[atom]]))
+        (table.predicate_of[atom].name, tuple([index_of[number] for number in table.arguments[atom]]))
         for atom in bits(atoms & table.only_about(objects))
     }
 

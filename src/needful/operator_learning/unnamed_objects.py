@@ -374,7 +374,7 @@ def _consumed(proposal: Proposal) -> Signature:
 def _purposeless_predicates(hypothesis: Hypothesis) -> set[str]:
     """Return the names of the predicates of which atoms were added by steps without purpose."""
     return {
-        transition.table.atoms[atom].predicate.name
+        transition.table.predicate_of[atom].name
         for transition in purposeless_steps(hypothesis)
         for atom in bits(transition.added)
     }

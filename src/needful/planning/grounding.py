@@ -190,7 +190,7 @@ def ground(operators: Sequence[Operator], task: AbstractTask, budget: Budget) ->
     groundings = _reachable_groundings(table, indexed, budget)
     if groundings is None:
         return None
-    reached = list(table.atoms)
+    reached = table.atoms
     sorted_table = _sorted_table(table, task.goal, budget)
     encoder = _Encoder(sorted_table)
     ground_operators, stored = [], 0
@@ -205,7 +205,7 @@ def ground(operators: Sequence[Operator], task: AbstractTask, budget: Budget) ->
     return GroundProblem(
         operators=tuple(operators),
         objects=sorted_table.objects,
-        atoms=tuple(sorted_table.atoms),
+        atoms=sorted_table.atoms,
         initial=_mask(task.initial, sorted_table),
         goal=_mask(task.goal, sorted_table),
         reachable=_mask(reached, sorted_table),
