@@ -13,6 +13,8 @@ from needful.core.atoms import AbstractState
 from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
 
+# The name of a controller, and the numbers of its arguments.
+_Call: TypeAlias = tuple[str, tuple[int, ...]]
 # Identifies a transition: the index of its demonstration, and its index in this demonstration, both from 0.
 TransitionId: TypeAlias = tuple[int, int]
 # A controller is effective if at least this share of its transitions adds an atom. If the share is smaller,
@@ -23,7 +25,7 @@ EFFECTIVE = 0.25
 REGULAR = 0.5
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # not frozen: frozen dataclasses take twice as long to construct
 class EncodedTransition:
     """One transition: `controller`, executed on `arguments`, led from the state `before` to `after`.
 
@@ -241,6 +243,7 @@ def _encode(
     """
     table, goal, states, actions = demonstration
     calls = [("", ()), *((controller.name, arguments) for controller, arguments in actions), ("", ())]
+    redone = _redone_steps(calls[1:-1], states, skippable)
     transitions: list[EncodedTransition] = []
     for step, (controller, arguments) in enumerate(actions):
         before, after = states[step], states[step + 1]
@@ -261,26 +264,29 @@ def _encode(
                 may_skip,
                 idle,
                 repeated,
-                incidental=controller.name in incidental,
+                step in redone,
+                controller.name in incidental,
             )
         )
-    return EncodedDemonstration(index, table, goal, _mark_redone(transitions))
+    return EncodedDemonstration(index, table, goal, tuple(transitions))
 
 
-def _mark_redone(transitions: Sequence[EncodedTransition]) -> tuple[EncodedTransition, ...]:
-    """Return the transitions of a demonstration, with `EncodedTransition.redone` set."""
-    redone: set[int] = set()
-    for _, group in itertools.groupby(transitions, key=_call):
+def _redone_steps(calls: Sequence[_Call], states: Sequence[int], skippable: frozenset[str]) -> set[int]:
+    """Return the steps of a demonstration for which `EncodedTransition.redone` is true.
+
+    `calls` contains the name of the controller and the arguments of each step.
+    """
+    redone = set[int]()
+    added = [after & ~before for before, after in itertools.pairwise(states)]
+    if all(added):
+        return redone
+    for (name, _), group in itertools.groupby(range(len(calls)), key=calls.__getitem__):
         run = list(group)
-        if any(one.added for one in run) or not run[0].skippable:
+        if name not in skippable or any(added[step] for step in run):
             continue
-        held = run[0].before
-        for earlier in reversed(transitions[: run[0].step]):
-            if earlier.controller == run[0].controller and earlier.added and not earlier.added & ~held:
-                redone.add(earlier.step)
-            held &= earlier.before
-    return tuple(replace(one, redone=True) if one.step in redone else one for one in transitions)
-
-
-def _call(transition: EncodedTransition) -> tuple[str, tuple[int, ...]]:
-    return transition.controller.name, transition.arguments
+        held = states[run[0]]
+        for earlier in range(run[0] - 1, -1, -1):
+            if calls[earlier][0] == name and added[earlier] and not added[earlier] & ~held:
+                redone.add(earlier)
+            held &= states[earlier]
+    return redone
