@@ -68,7 +68,10 @@ class AtomTable:
         predicate_masks, argument_masks = table._predicate_masks, table._argument_masks
         for (name, arguments), bit in table._bits.items():
             predicate_masks[name] = predicate_masks.get(name, 0) | bit
-            if len(arguments) > 1 and len(set(arguments)) < len(arguments):
+            if len(arguments) == 1:  # for speed: no other atom of the predicate has this argument
+                argument_masks[name, 0, arguments[0]] = bit
+                continue
+            if len(set(arguments)) < len(arguments):
                 table.with_repeated_argument |= bit
             for position, argument in enumerate(arguments):
                 entry = (name, position, argument)

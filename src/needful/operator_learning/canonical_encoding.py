@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
+import numpy as np
+
 from needful.abstraction.atom_table import AtomKey, AtomTable
 from needful.core.atoms import GroundAtom, Predicate
-from needful.core.controllers import Controller
+from needful.core.controllers import Controller, GroundController
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Object, Type
@@ -40,24 +43,21 @@ def encode_canonically(
 
 
 class _Recording(NamedTuple):
-    """One demonstration in which atoms, objects, predicates and controllers are numbers.
+    """One demonstration in which atoms and actions are facts with numbers (see `Structure`).
 
     Attributes:
-        atoms: the user's atoms; the number of an atom is its index here.
-        arguments: for each atom, the number of its predicate and the numbers of its objects. Objects of
-            different demonstrations have different numbers.
+        first: the number of the first fact. The facts of the atoms come first, then those of the actions.
+        atoms: the user's atoms, in the order of their facts.
         initial: the atoms that hold in the first state.
-        changes: for each step, the deleted atoms and the added atoms.
+        changes: for each step, the atoms that became true or false.
         goal: the atoms of the goal.
-        actions: for each action, the number of its controller and the numbers of its objects.
     """
 
+    first: int
     atoms: tuple[GroundAtom, ...]
-    arguments: list[tuple[int, tuple[int, ...]]]
-    initial: list[int]
-    changes: list[tuple[list[int], list[int]]]
+    initial: Sequence[int]
+    changes: list[list[int]]
     goal: list[int]
-    actions: list[tuple[int, tuple[int, ...]]]
 
 
 class _Reader:
@@ -74,54 +74,43 @@ class _Reader:
 
     def read(self, demonstration: Demonstration) -> None:
         """Number the objects, atoms and relations of a demonstration, and record its events."""
-        structure, index, first = self._structure, len(self._recordings), len(self._objects)
-        objects = tuple(sorted(set(demonstration.objects), key=attrgetter("name")))
+        structure, index = self._structure, len(self._recordings)
+        objects = sorted(set(demonstration.objects), key=attrgetter("name"))
+        number_of = {obj.name: number for number, obj in enumerate(objects, start=len(self._objects))}
         self._objects += objects
         structure.object_demonstrations += [index] * len(objects)
-        number_of = {obj.name: number for number, obj in enumerate(objects, start=first)}
-        states = demonstration.abstract_states
-        local = {atom: number for number, atom in enumerate(states[0])}
-        initial = list(local.values())
-        changes = []
-        for before, after in pairwise(states):
-            added = after - before
-            for atom in added:
-                local.setdefault(atom, len(local))
-            changes.append(([local[atom] for atom in before - after], [local[atom] for atom in added]))
-        goal = [local[atom] for atom in demonstration.goal]
-        predicates, controllers = self._numbers
-        arguments = [
-            (
-                predicates.get(atom.predicate.name) or self._number(PREDICATE, atom.predicate),
-                tuple([number_of[obj.name] for obj in atom.objects]),
-            )
-            for atom in local
-        ]
-        actions = [
-            (
-                controllers.get(action.controller.name) or self._number(CONTROLLER, action.controller),
-                tuple([number_of[obj.name] for obj in action.objects]),
-            )
-            for action in demonstration.actions
-        ]
-        base = len(structure.fact_relations)
-        facts = arguments + actions
-        structure.fact_demonstrations += [index] * len(facts)
-        structure.fact_relations += [relation for relation, _ in facts]
-        # Comprehensions are faster than loops here, and these lines take much of the time for encoding.
-        structure.argument_facts += [number for number, one in enumerate(facts, start=base) for _ in one[1]]
-        structure.argument_positions += [position for one in facts for position, _ in enumerate(one[1])]
-        structure.argument_objects += [number for one in facts for number in one[1]]
-        events = [(INITIAL, initial), (GOAL, goal)]
-        for step, (deleted, added_now) in enumerate(changes):
-            events += ((DELETED + KINDS * step, deleted), (ADDED + KINDS * step, added_now))
-        for code, numbers in events:
-            if numbers:
-                structure.event_facts += [base + number for number in numbers]
-                structure.event_codes += [code] * len(numbers)
-        structure.event_facts += range(base + len(local), base + len(facts))
+        states, actions = demonstration.abstract_states, demonstration.actions
+        first = len(structure.fact_relations)
+        facts = {atom: fact for fact, atom in enumerate(states[0], start=first)}
+        initial = range(first, first + len(facts))
+        structure.add_events(INITIAL, initial)
+        changes, event_codes = [], structure.event_codes
+        for step, (before, after) in enumerate(pairwise(states)):
+            changed = []
+            for atom in before - after:
+                changed.append(facts[atom])
+                event_codes.append(DELETED + KINDS * step)
+            for atom in after - before:
+                changed.append(facts.setdefault(atom, first + len(facts)))
+                event_codes.append(ADDED + KINDS * step)
+            structure.event_facts += changed
+            changes.append(changed)
+        goal = [facts[atom] for atom in demonstration.goal]
+        structure.add_events(GOAL, goal)
+        structure.event_facts += range(first + len(facts), first + len(facts) + len(actions))
         structure.event_codes += range(EXECUTED, EXECUTED + KINDS * len(actions), KINDS)
-        self._recordings.append(_Recording(tuple(local), arguments, initial, changes, goal, actions))
+        predicates, controllers = self._numbers
+        structure.fact_relations += [
+            predicates.get(atom.predicate.name) or self._number(PREDICATE, atom.predicate) for atom in facts
+        ]
+        structure.fact_relations += [
+            controllers.get(action.controller.name) or self._number(CONTROLLER, action.controller)
+            for action in actions
+        ]
+        structure.fact_demonstrations += [index] * (len(facts) + len(actions))
+        items: tuple[GroundAtom | GroundController, ...] = (*facts, *actions)
+        structure.argument_objects += [number_of[obj.name] for item in items for obj in item.objects]
+        self._recordings.append(_Recording(first, tuple(facts), initial, changes, goal))
 
     def _number(self, kind: int, relation: Predicate | Controller) -> int:
         """Give a new relation (a predicate or a controller) the next number, and return the number."""
@@ -137,7 +126,7 @@ class _Reader:
         old_numbers = [self._numbers[kind][name] for name, kind in sorted_keys]
         relations = [self._found[number - 1] for number in old_numbers]
         new_numbers = {old: number for number, old in enumerate(old_numbers)}
-        structure.fact_relations = [new_numbers[relation] for relation in structure.fact_relations]
+        structure.fact_relations = list(map(new_numbers.__getitem__, structure.fact_relations))
         structure.relation_kinds = [kind for _, kind in sorted_keys]
         object_types = {id(obj.type): obj.type for obj in self._objects}
         used = {*object_types.values(), *(kind for one in relations for kind in one.types)}
@@ -154,13 +143,13 @@ class _Reader:
         for rank, number in enumerate(order.relations):
             kinds = tuple(new_types[kind] for kind in structure.relation_types[number])
             if structure.relation_kinds[number] == PREDICATE:
-                predicates[old_numbers[number]] = Predicate(f"p{rank:03}", kinds)
+                predicates[number] = Predicate(f"p{rank:03}", kinds)
             else:
-                controllers[old_numbers[number]] = Controller(f"c{rank:03}", kinds)
+                controllers[number] = Controller(f"c{rank:03}", kinds)
         ordered: list[list[int]] = [[] for _ in self._recordings]
         for number in order.objects:
             ordered[structure.object_demonstrations[number]].append(number)
-        writer = _Writer(predicates, controllers, new_types, structure.object_types)
+        writer = _Writer(structure, ordered, predicates, controllers, new_types)
         found = [
             writer.write(self._recordings[index], ordered[index])
             for index in order.demonstrations
@@ -177,13 +166,13 @@ class _Reader:
             dict(zip(new_types, types, strict=True)),
             {
                 new: one
-                for old, new in predicates.items()
-                if isinstance(one := self._found[old - 1], Predicate)
+                for number, new in predicates.items()
+                if isinstance(one := relations[number], Predicate)
             },
             {
                 new: one
-                for old, new in controllers.items()
-                if isinstance(one := self._found[old - 1], Controller)
+                for number, new in controllers.items()
+                if isinstance(one := relations[number], Controller)
             },
         )
 
@@ -211,19 +200,38 @@ class _Writer:
 
     def __init__(
         self,
+        structure: Structure,
+        ordered: Sequence[Sequence[int]],
         predicates: Mapping[int, Predicate],
         controllers: Mapping[int, Controller],
         types: Sequence[Type],
-        object_types: Sequence[int],
     ) -> None:
-        self._predicates = predicates
+        self._relations = structure.fact_relations
+        self._object_types = structure.object_types
+        self._predicates = {one.name: one for one in predicates.values()}
         self._controllers = controllers
-        self._types = types
-        self._object_types = object_types
-        # Demonstrations whose objects have the same types share canonical objects and atoms. The keys are
-        # the types of the objects, in canonical order.
+        # Demonstrations whose objects have the same types share canonical objects. The keys are the types
+        # of the objects, in canonical order.
         self._tables: dict[tuple[int, ...], AtomTable] = {}
-        self._atoms: dict[tuple[int, ...], dict[AtomKey, GroundAtom]] = {}
+        self._object = functools.cache(lambda rank, kind: Object(f"o{rank:05}", types[kind]))
+        names = {number: one.name for number, one in predicates.items()}
+        names.update((number, one.name) for number, one in controllers.items())
+        rank_of = {number: rank for numbers in ordered for rank, number in enumerate(numbers)}
+        ranks = tuple(map(rank_of.__getitem__, structure.argument_objects))
+        bounds, facts, positions = structure.arguments()
+        # For each fact, the name of its relation, and the ranks of its objects in canonical order.
+        self._keys: list[AtomKey] = [
+            (names[relation], ranks[start:end])
+            for relation, (start, end) in zip(self._relations, pairwise(bounds.tolist()), strict=True)
+        ]
+        # The facts sorted by demonstration, then by key. Names of controllers come before those of
+        # predicates, so the actions of a demonstration come before its atoms.
+        name_ranks = {name: rank for rank, name in enumerate(sorted(names.values()))}
+        columns = np.full((max(map(len, structure.relation_types), default=0), len(self._keys)), -1)
+        columns[positions, facts] = ranks
+        relations = [name_ranks[name] for name, _ in self._keys]
+        keys = (*columns[::-1], relations, structure.fact_demonstrations)
+        self._sorted: list[int] = np.lexsort(keys).tolist()
 
     def write(
         self, recording: _Recording, order: Sequence[int]
@@ -234,38 +242,19 @@ class _Writer:
         """
         kinds = tuple([self._object_types[number] for number in order])
         if kinds not in self._tables:
-            self._tables[kinds] = AtomTable(
-                Object(f"o{rank:05}", self._types[kind]) for rank, kind in enumerate(kinds)
-            )
-            self._atoms[kinds] = {}
-        objects, known = self._tables[kinds].objects, self._atoms[kinds]
-        rank_of = {number: rank for rank, number in enumerate(order)}
-        names = {relation: predicate.name for relation, predicate in self._predicates.items()}
-        entries = sorted(
-            [
-                (
-                    (names[relation], tuple([rank_of[number] for number in arguments])),
-                    local,
-                    relation,
-                )
-                for local, (relation, arguments) in enumerate(recording.arguments)
-            ]
-        )
-        bits = [0] * len(entries)
-        for number, (key, local, relation) in enumerate(entries):
-            bits[local] = 1 << number
-            if key not in known:
-                known[key] = GroundAtom(self._predicates[relation], tuple([objects[i] for i in key[1]]))
-        keys = [key for key, _, _ in entries]
-        states = [sum([bits[local] for local in recording.initial])]
-        for deleted, added in recording.changes:
-            removed = sum([bits[local] for local in deleted])
-            states.append(states[-1] - removed + sum([bits[local] for local in added]))
-        actions = [
-            (self._controllers[relation], tuple([rank_of[number] for number in arguments]))
-            for relation, arguments in recording.actions
-        ]
-        goal = sum([bits[local] for local in recording.goal])
-        atoms = tuple([recording.atoms[local] for _, local, _ in entries])
-        table = self._tables[kinds].with_atoms(keys, {one.name: one for one in self._predicates.values()})
-        return NumberedDemonstration(table, goal, states, actions), atoms
+            self._tables[kinds] = AtomTable(map(self._object, range(len(kinds)), kinds))
+        keys, first, count = self._keys, recording.first, len(recording.atoms)
+        actions = range(first + count, first + count + len(recording.changes))
+        facts = self._sorted[first + len(actions) : actions.stop]
+        bits = {fact: 1 << number for number, fact in enumerate(facts)}
+        state = sum([bits[fact] for fact in recording.initial])
+        states = [state]
+        for changed in recording.changes:
+            for fact in changed:
+                state ^= bits[fact]
+            states.append(state)
+        calls = [(self._controllers[self._relations[fact]], keys[fact][1]) for fact in actions]
+        goal = sum([bits[fact] for fact in recording.goal])
+        table = self._tables[kinds].with_atoms([keys[fact] for fact in facts], self._predicates)
+        atoms = tuple([recording.atoms[fact - first] for fact in facts])
+        return NumberedDemonstration(table, goal, states, calls), atoms

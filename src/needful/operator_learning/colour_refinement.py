@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,23 @@ MAX_CHOICES = 32
 
 Colours = npt.NDArray[np.uint64]
 Indices = npt.NDArray[np.intp]
+
+# The constants of `_mix`: shifts and factors, in the order of their use.
+_MIX = tuple(map(np.uint64, (30, 0xBF58476D1CE4E5B9, 27, 0x94D049BB133111EB, 31)))
+
+
+class ArgumentIndices(NamedTuple):
+    """The arguments of facts, numbered as in `Structure.argument_objects`.
+
+    Attributes:
+        bounds: for each fact, the number of its first argument; then the number of all arguments.
+        facts: for each argument, its fact.
+        positions: for each argument, its position in the fact.
+    """
+
+    bounds: Indices
+    facts: Indices
+    positions: Indices
 
 
 @dataclass(slots=True)
@@ -50,9 +68,7 @@ class Structure:
         object_demonstrations: for each object, its demonstration.
         fact_relations: for each fact, its relation.
         fact_demonstrations: for each fact, its demonstration.
-        argument_facts: for each argument of a fact, the fact.
-        argument_positions: for each argument of a fact, the position of the argument.
-        argument_objects: for each argument of a fact, the object.
+        argument_objects: the objects of the first fact in order, then those of the second fact, and so on.
         event_facts: for each event, its fact.
         event_codes: for each event, its time and kind, as one number.
     """
@@ -64,11 +80,22 @@ class Structure:
     object_demonstrations: list[int] = field(default_factory=list)
     fact_relations: list[int] = field(default_factory=list)
     fact_demonstrations: list[int] = field(default_factory=list)
-    argument_facts: list[int] = field(default_factory=list)
-    argument_positions: list[int] = field(default_factory=list)
     argument_objects: list[int] = field(default_factory=list)
     event_facts: list[int] = field(default_factory=list)
     event_codes: list[int] = field(default_factory=list)
+
+    def add_events(self, code: int, facts: Sequence[int]) -> None:
+        """Add one event with the given code for each of the given facts."""
+        if facts:
+            self.event_facts += facts
+            self.event_codes += [code] * len(facts)
+
+    def arguments(self) -> ArgumentIndices:
+        """Return the facts and positions to which the items of `argument_objects` belong."""
+        counts = _indices([len(types) for types in self.relation_types])[_indices(self.fact_relations)]
+        bounds = np.concatenate((_indices([0]), np.cumsum(counts)))
+        facts = np.repeat(np.arange(len(counts)), counts)
+        return ArgumentIndices(bounds, facts, np.arange(len(facts)) - bounds[facts])
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +146,13 @@ def canonical_order(structure: Structure, demonstrations: int, deadline: Deadlin
 
 def _mix(values: Colours) -> Colours:
     """Return a hash of each number (the finaliser of SplitMix64)."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
+    first, one, second, two, third = _MIX
+    values = (values ^ (values >> first)) * one
+    values = (values ^ (values >> second)) * two
+    return values ^ (values >> third)
 
 
-def _salted(numbers: Sequence[int], salt: int) -> Colours:
+def _salted(numbers: Sequence[int] | Indices, salt: int) -> Colours:
     """Return hashes of small numbers; different salts give different hashes."""
     return _mix(np.array(numbers, dtype=np.uint64) * np.uint64(64) + np.uint64(salt))
 
@@ -134,6 +162,12 @@ def _sums(size: int, indices: Indices, values: Colours) -> Colours:
     sums = np.zeros(size, dtype=np.uint64)
     np.add.at(sums, indices, values)
     return sums
+
+
+def _distinct(colours: Colours) -> int:
+    """Return the number of different colours; sorting is faster than `np.unique`."""
+    colours = np.sort(colours)
+    return min(len(colours), 1) + int(np.count_nonzero(colours[1:] != colours[:-1]))
 
 
 def _indices(numbers: Sequence[int]) -> Indices:
@@ -158,9 +192,9 @@ class _Refinement:
         count, event_facts = len(structure.fact_relations), _indices(structure.event_facts)
         self._event_counts = np.bincount(event_facts, minlength=count)
         self._fact_events = _mix(_sums(count, event_facts, _salted(structure.event_codes, 2)))
-        self._argument_facts = _indices(structure.argument_facts)
+        _, self._argument_facts, positions = structure.arguments()
         self._argument_objects = _indices(structure.argument_objects)
-        self._argument_salts = _salted(structure.argument_positions, 3)
+        self._argument_salts = _salted(positions, 3)
         parents = [(kind, parent) for kind, parent in enumerate(structure.type_parents) if parent >= 0]
         self._children = _indices([kind for kind, _ in parents])
         self._parents = _indices([parent for _, parent in parents])
@@ -219,14 +253,14 @@ class _Refinement:
     def refine_objects(self) -> None:
         """Refine the colours of objects only, until their number stops growing."""
         count = 0
-        while (found := len(np.unique(self.objects))) > count:
+        while (found := _distinct(self.objects)) > count:
             self._check()
             count = found
             self.objects = self._object_colours(self._fact_colours())
 
     def _count(self) -> int:
         colours = (self.types, self.relations, self.objects, self.demonstrations)
-        return len(np.unique(np.concatenate(colours)))
+        return _distinct(np.concatenate(colours))
 
     def _fact_colours(self) -> Colours:
         arguments = _mix(self.objects[self._argument_objects] + self._argument_salts)
