@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from needful.core.atoms import GroundAtom, LiftedAtom, Predicate
-from needful.core.canonical import canonical_form, rename
+from needful.core.canonical import canonical_form
 from needful.core.controllers import Controller
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import DeletePattern, GroundedTransition, Operator, Wildcard
@@ -109,15 +109,20 @@ class CanonicalNames:
         return self._restored_operators[key]
 
     def _restore_operator(self, fitted: FittedOperator) -> _Restored:
-        variables = {
-            one: Variable(one.name, self.types[one.type]) for one in fitted.candidate.operator.parameters
-        }
-        old = list(variables.values())
-        stripped, renaming = canonical_form(self._with_user_names(fitted.candidate.operator, variables))
-        operator = rename(self._with_user_names(fitted.operator, variables), renaming)
-        return _Restored(stripped.text, operator, tuple(old.index(variable) for variable in renaming))
+        candidate = fitted.candidate.operator
+        variables = {one: Variable(one.name, self.types[one.type]) for one in candidate.parameters}
+        stripped, renaming = canonical_form(self._with_user_names(candidate, variables))
+        index_of = {variable: index for index, variable in enumerate(variables.values())}
+        order = tuple([index_of[variable] for variable in renaming])
+        renamed = {candidate.parameters[i]: new for i, new in zip(order, renaming.values(), strict=True)}
+        return _Restored(stripped.text, self._with_user_names(fitted.operator, renamed), order)
 
     def _with_user_names(self, operator: Operator, variables: Mapping[Variable, Variable]) -> Operator:
+        """Return an operator with the user's names, and with other variables.
+
+        `variables` maps the operator's parameters to the new ones, in the order of the new ones.
+        """
+
         def atoms(old: Iterable[LiftedAtom]) -> frozenset[LiftedAtom]:
             return frozenset(
                 LiftedAtom(self.predicates[a.predicate], tuple(variables[v] for v in a.variables))
@@ -126,7 +131,7 @@ class CanonicalNames:
 
         return Operator(
             self.controllers[operator.controller].name,
-            tuple(variables[one] for one in operator.parameters),
+            tuple(variables.values()),
             atoms(operator.preconditions),
             atoms(operator.add_effects),
             atoms(operator.delete_effects),
