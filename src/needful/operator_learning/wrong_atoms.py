@@ -16,10 +16,10 @@ same controller causes the same changes many times.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -27,30 +27,24 @@ import numpy.typing as npt
 
 from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.deadline import NO_DEADLINE, Deadline
-from needful.core.demonstrations import Demonstration
+from needful.core.demonstrations import Demonstration, Demonstrations
 
 # The cost of a detection error: minus the logarithm of its assumed probability.
 ERROR_COST = -math.log(0.01)
 # The maximum number of rounds. A round estimates the probabilities of changes, and then repairs atoms.
 MAX_ROUNDS = 4
 # A change may be due to wrong atoms if it occurs at most twice, or in at most this share of a controller's
-# uses. If all changes are more frequent, nothing is repaired.
+# uses. Predicates whose changes are all more frequent are not examined.
 RARE_CHANGE = 0.01
 # The minimum number of repaired values, and their minimum share of all values. If fewer values would be
 # repaired, nothing is repaired: some correct changes are rare in any demonstrations.
 MIN_REPAIRS = 2
 MIN_REPAIRED_SHARE = 0.0004
 
-# The form of an atom and an action: the names of the controller and of the predicate, and for each of the
-# atom's objects its position among the action's arguments (-1 if it is not an argument). For example, the
-# atom On(cup, table) and the action Pick(cup) have the form ("Pick", "On", (0, -1)). The probability of a
-# change is estimated once per form, from all atoms and actions that have it.
-_Form: TypeAlias = tuple[str, str, tuple[int, ...]]
-# A property of an object: the name of a predicate and a position. An object has the property in a state if
-# some atom of this predicate holds in which the object is at this position.
-_Property: TypeAlias = tuple[str, int]
 # The atoms that changed in each step of a demonstration.
 _Changes: TypeAlias = tuple[AbstractState, ...]
+# Some atoms of each demonstration.
+_Atoms: TypeAlias = Sequence[Sequence[GroundAtom]]
 _Values: TypeAlias = npt.NDArray[np.bool_]
 _Numbers: TypeAlias = npt.NDArray[np.intp]
 _Costs: TypeAlias = npt.NDArray[np.float64]
@@ -69,9 +63,7 @@ class Repairs:
         return sum(self.counts)
 
 
-def repair_wrong_atoms(
-    demonstrations: Sequence[Demonstration], deadline: Deadline = NO_DEADLINE
-) -> Repairs:
+def repair_wrong_atoms(demonstrations: Demonstrations, deadline: Deadline = NO_DEADLINE) -> Repairs:
     """Return the demonstrations with atoms repaired that are most likely detection errors.
 
     Goal atoms in the last state are never changed. Raises `LearningTimeoutError` if the deadline passes.
@@ -81,300 +73,325 @@ def repair_wrong_atoms(
         for one in demonstrations
         if not deadline.check()
     ]
-    if not _has_rare_change(demonstrations, changes):
+    doubtful = _predicates_with_rare_changes(demonstrations, changes)
+    if not doubtful:
         return keep_atoms(demonstrations)
-    forms: dict[_Form, int] = {}
-    changing = {atom.predicate.name for steps in changes for changed in steps for atom in changed}
     atoms = [
         one.abstract_states[0].union(*steps) for one, steps in zip(demonstrations, changes, strict=True)
     ]
-    series = [
-        _Series.of(demonstration, steps, [one for one in every if one.predicate.name in changing], forms)
-        for demonstration, steps, every in zip(demonstrations, changes, atoms, strict=True)
-        if not deadline.check()
-    ]
-    series = _divide_forms(series, _properties(atoms), forms, deadline)
-    values = [one.recorded for one in series]
+    examined = [[atom for atom in every if atom.predicate.name in doubtful] for every in atoms]
+    arities = {atom.predicate.name: len(atom.objects) for every in atoms for atom in every}
+    series = _Series.of(demonstrations, changes, examined, deadline)
+    series = _divide_forms(series, sum(arities.values()), deadline)
+    values = series.recorded
     for _ in range(MAX_ROUNDS):
-        costs = _StepCosts.estimate(series, values)
-        repaired = [one.most_likely(costs) for one in series if not deadline.check()]
-        unchanged = all(map(np.array_equal, repaired, values))
-        values = repaired
-        if unchanged:
+        previous, values = values, series.most_likely(_step_costs(series, values), deadline)
+        if np.array_equal(previous, values):
             break
-    counts = tuple(int((one.recorded != rows).sum()) for one, rows in zip(series, values, strict=True))
-    total = sum(
-        len(one.abstract_states) * len(every) for one, every in zip(demonstrations, atoms, strict=True)
-    )
-    if sum(counts) < max(MIN_REPAIRS, MIN_REPAIRED_SHARE * total):
+    total = sum((len(steps) + 1) * len(every) for steps, every in zip(changes, atoms, strict=True))
+    if np.count_nonzero(values != series.recorded) < max(MIN_REPAIRS, MIN_REPAIRED_SHARE * total):
         return keep_atoms(demonstrations)
-    return Repairs(tuple(one.with_values(rows) for one, rows in zip(series, values, strict=True)), counts)
+    return series.with_values(values)
 
 
-def _has_rare_change(demonstrations: Sequence[Demonstration], changes: Sequence[_Changes]) -> bool:
-    """Return whether some change is so rare that a wrong atom may have caused it."""
-    uses, counts = Counter[str](), Counter[tuple[str, str, tuple[int, ...], bool]]()
-    for demonstration, steps in zip(demonstrations, changes, strict=True):
-        after_states = demonstration.abstract_states[1:]
-        for action, changed, after in zip(demonstration.actions, steps, after_states, strict=True):
-            name = action.controller.name
-            uses[name] += 1
+def _predicates_with_rare_changes(demonstrations: Demonstrations, changes: Sequence[_Changes]) -> set[str]:
+    """Return the predicates of atoms whose change is so rare that a wrong atom may have caused it.
+
+    A predicate is given by its name. The atoms of all other predicates are right.
+    """
+    uses, counts = Counter[str](), Counter[tuple[str, str, bool, tuple[int, ...]]]()
+    for one, steps in zip(demonstrations, changes, strict=True):
+        uses.update([action.controller.name for action in one.actions])
+        found = []
+        for action, changed, after in zip(one.actions, steps, one.abstract_states[1:], strict=True):
             positions = {obj.name: index for index, obj in enumerate(action.objects)}
             for atom in changed:
                 indices = tuple([positions.get(obj.name, -1) for obj in atom.objects])
-                counts[name, atom.predicate.name, indices, atom in after] += 1
-    return any(count <= max(2, RARE_CHANGE * uses[name]) for (name, *_), count in counts.items())
-
-
-def _properties(atoms: Iterable[AbstractState]) -> dict[_Property, int]:
-    """Number all properties of objects (see `_Property`).
-
-    `atoms` contains the atoms of each demonstration.
-    """
-    arities = {atom.predicate.name: len(atom.objects) for every in atoms for atom in every}
-    found = ((name, position) for name, arity in sorted(arities.items()) for position in range(arity))
-    return {key: number for number, key in enumerate(found)}
+                found.append((action.controller.name, atom.predicate.name, atom in after, indices))
+        counts.update(found)
+    return {
+        predicate
+        for (name, predicate, *_), count in counts.items()
+        if count <= max(2, RARE_CHANGE * uses[name])
+    }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Series:
-    """The atoms of a demonstration over time.
+    """Atoms of all demonstrations over time, in flat arrays.
+
+    Each atom of each demonstration is one row. In a demonstration of n actions, a row has n + 1 consecutive
+    values (one per state) and n consecutive steps (one per action). So the values before and after step i
+    of row r have the indices i + r and i + r + 1.
+
+    The form of a step consists of the names of the controller and of the predicate, and for each of the
+    atom's objects its position among the action's arguments (-1 if it is not an argument). For example, the
+    atom On(cup, table) and the action Pick(cup) have the form ("Pick", "On", (0, -1)). The probability of a
+    change is estimated once per form, from all steps that have it.
 
     Attributes:
-        demonstration: the demonstration.
-        changes: the atoms that changed in each step.
-        atoms: the atoms whose predicates change. Each atom is one row of the arrays.
-        recorded: the recorded value of each atom in each state.
-        forms: for each atom and action, the number of their form (see `_Form`).
-        others: for each atom and action, the index of the other object: the first of the atom's objects
-            that is not an argument of the action. Indices refer to the demonstration's objects. If all of
-            the atom's objects are arguments, the index is the number of the demonstration's objects.
+        demonstrations: the demonstrations.
+        changes: the atoms that changed in each step of each demonstration.
+        atoms: the atom of each row.
+        owners: the index of the demonstration of each row.
+        lengths: the number of steps of each row.
+        first_steps: the index of the first step of each row.
+        recorded: the recorded values.
+        rows: the row of each step.
+        forms: the number of the form of each step.
+        others: the other object of each step: the first of the atom's objects that is not an argument of
+            the action, or -1 if there is none. The objects of all demonstrations are numbered in order.
     """
 
-    demonstration: Demonstration
-    changes: _Changes
-    atoms: tuple[GroundAtom, ...]
+    demonstrations: Demonstrations
+    changes: Sequence[_Changes]
+    atoms: Sequence[GroundAtom]
+    owners: _Numbers
+    lengths: _Numbers
+    first_steps: _Numbers
     recorded: _Values
+    rows: _Numbers
     forms: _Numbers
     others: _Numbers
 
     @classmethod
     def of(
-        cls,
-        demonstration: Demonstration,
-        changes: _Changes,
-        atoms: Sequence[GroundAtom],
-        numbers: dict[_Form, int],
+        cls, demonstrations: Demonstrations, changes: Sequence[_Changes], atoms: _Atoms, deadline: Deadline
     ) -> _Series:
-        """Return the given atoms of a demonstration over time.
+        """Return the given atoms of each demonstration over time."""
+        flips: list[int] = []
+        size = 0
+        for one, steps, every in zip(demonstrations, changes, atoms, strict=True):
+            deadline.check()
+            first_values = {atom: size + row * (len(steps) + 1) for row, atom in enumerate(every)}
+            size += len(every) * (len(steps) + 1)
+            known = frozenset(every)
+            # Atoms that hold at the end flip once more, so that the next row starts from False.
+            flips += [
+                first_values[atom] + column
+                for column, flipped in enumerate((one.abstract_states[0], *steps, one.abstract_states[-1]))
+                for atom in flipped & known
+            ]
+        recorded = np.bincount(flips, minlength=size + 1)[:size].cumsum() % 2 == 1
+        step_counts = np.array([len(steps) for steps in changes], dtype=np.intp)
+        owners = np.repeat(np.arange(len(atoms)), [len(every) for every in atoms])
+        lengths = step_counts[owners]
+        first_steps = lengths.cumsum() - lengths
+        rows = np.repeat(np.arange(len(owners)), lengths)
+        first_actions = (step_counts.cumsum() - step_counts)[owners]
+        actions = np.arange(len(rows)) + (first_actions - first_steps)[rows]
+        deadline.check()
+        forms = _forms(demonstrations, atoms, rows, actions)
+        every = list(chain.from_iterable(atoms))
+        return cls(demonstrations, changes, every, owners, lengths, first_steps, recorded, rows, *forms)
 
-        `numbers` maps forms to numbers; forms that it lacks are added (see `_forms`).
-        """
-        rows = {atom: row for row, atom in enumerate(atoms)}
-        changed = np.zeros((len(atoms), len(changes) + 1), dtype=bool)
-        changed[[rows[atom] for atom in demonstration.abstract_states[0] if atom in rows], 0] = True
-        for column, one in enumerate(changes, start=1):
-            changed[[rows[atom] for atom in one], column] = True
-        recorded = np.logical_xor.accumulate(changed, axis=1)
-        return cls(demonstration, changes, tuple(atoms), recorded, *_forms(atoms, demonstration, numbers))
+    def codes(self, values: _Values) -> _Numbers:
+        """Return, for each step, 4 times its form + 2 times the value before it + the value after it."""
+        before = np.arange(len(self.rows)) + self.rows
+        found: _Numbers = 4 * self.forms + 2 * values[before] + values[before + 1]
+        return found
 
-    def properties(self, numbers: Mapping[_Property, int]) -> _Values:
-        """Return, for each atom, action and property, whether the other object has it before the action."""
-        rows = {obj.name: row for row, obj in enumerate(self.demonstration.objects)}
-        counts = np.zeros((len(rows) + 1, len(numbers)), dtype=np.intp)
-        found = np.zeros((len(rows) + 1, self.forms.shape[1], len(numbers)), dtype=bool)
-        states = self.demonstration.abstract_states
-        before = zip((states[0], *self.changes), states[:-1], strict=False)
-        for step, (changed, state) in enumerate(before):
-            for atom in changed:
-                change = 1 if atom in state else -1
-                for position, obj in enumerate(atom.objects):
-                    counts[rows[obj.name], numbers[atom.predicate.name, position]] += change
-            found[:, step] = counts > 0
-        return found[self.others, np.arange(self.forms.shape[1])]
-
-    def most_likely(self, costs: _StepCosts) -> _Values:
-        """Return the most likely values of all atoms (the algorithm of Viterbi)."""
-        goal = np.array([atom in self.demonstration.goal for atom in self.atoms], dtype=bool)
-        found = self.recorded.astype(np.intp)
-        unlikely = costs.later[self.forms, found[:, :-1], found[:, 1:]] > ERROR_COST / 2
-        unlikely[:, :1] = costs.first[self.forms, found[:, :-1], found[:, 1:]][:, :1] > ERROR_COST / 2
+    def most_likely(self, costs: _Costs, deadline: Deadline = NO_DEADLINE) -> _Values:
+        """Return the most likely values of all atoms; `_step_costs` describes `costs`."""
+        codes = self.codes(self.recorded)
+        expensive = (costs > ERROR_COST / 2).reshape(2, -1)
+        unlikely = expensive[1, codes]
+        first = self.first_steps[self.lengths > 0]
+        unlikely[first] = expensive[0, codes[first]]
         # Changing n consecutive values costs n detection errors, and saves at most the costs of the n + 1
         # steps before, between and after them. This does not pay if each of these steps costs at most half
         # a detection error. So rows without a more expensive (unlikely) step stay as they are.
-        chosen = unlikely.any(axis=1) | (goal & ~self.recorded[:, -1])
-        values = self.recorded.copy()
-        if chosen.any():
-            values[chosen] = _viterbi(self.recorded[chosen], self.forms[chosen], goal[chosen], costs)
-        return values
+        rows = np.unique(self.rows[unlikely])
+        return _viterbi(self, rows, costs, deadline) if len(rows) else self.recorded
 
-    def with_values(self, values: _Values) -> Demonstration:
-        """Return the demonstration with its atoms set to the given values."""
-        if np.array_equal(values, self.recorded):
-            return self.demonstration
-        states = tuple(
-            state.difference(self.atoms).union(self.atoms[row] for row in np.flatnonzero(values[:, column]))
-            for column, state in enumerate(self.demonstration.abstract_states)
-        )
-        return replace(self.demonstration, abstract_states=states)
+    def with_values(self, values: _Values) -> Repairs:
+        """Return the demonstrations with their atoms set to the given values."""
+        wrong = np.flatnonzero(values != self.recorded)
+        rows = np.searchsorted(self.first_steps + np.arange(len(self.lengths)), wrong, side="right") - 1
+        columns, owners = wrong - rows - self.first_steps[rows], self.owners[rows]
+        found = list(self.demonstrations)
+        states = {owner: list(found[owner].abstract_states) for owner in owners.tolist()}
+        for row, owner, column in zip(rows.tolist(), owners.tolist(), columns.tolist(), strict=True):
+            states[owner][column] ^= {self.atoms[row]}
+        for owner, repaired in states.items():
+            found[owner] = replace(found[owner], abstract_states=tuple(repaired))
+        return Repairs(tuple(found), tuple(np.bincount(owners, minlength=len(found)).tolist()))
 
 
 def _forms(
-    atoms: Sequence[GroundAtom], demonstration: Demonstration, numbers: dict[_Form, int]
+    demonstrations: Demonstrations, atoms: _Atoms, rows: _Numbers, actions: _Numbers
 ) -> tuple[_Numbers, _Numbers]:
-    """Return two attributes of a `_Series`: the arrays `forms` and `others`, with one row per atom.
+    """Return two attributes of a `_Series`: `forms` and `others`.
 
-    `numbers` maps each known form to its number. All demonstrations share this map, so that a form has the
-    same number in all of them. A form that is not in the map yet is added with the number `len(numbers)`.
+    `rows` and `actions` contain the row and the action of each step. Actions are numbered in order.
     """
-    actions = demonstration.actions
-    objects = {obj.name: index for index, obj in enumerate(demonstration.objects)}
-    arities = {atom.predicate.name: len(atom.objects) for atom in atoms}
-    predicates = {name: number for number, name in enumerate(arities)}
-    names = list(dict.fromkeys(action.controller.name for action in actions))
-    controllers = {name: number for number, name in enumerate(names)}
-    # The position of each object among the arguments of each action, from 1; 0 if it is not an argument.
-    # The last column stands for a missing object, with which the shorter atoms are padded.
-    places = np.zeros((len(actions), len(objects) + 1), dtype=np.intp)
-    for row, action in enumerate(actions):
-        for position, obj in enumerate(action.objects, start=1):
-            places[row, objects[obj.name]] = position
-    base = 1 + max((len(action.objects) for action in actions), default=0)
-    width = max((len(atom.objects) for atom in atoms), default=0)
-    columns = np.full((len(atoms), width), len(objects), dtype=np.intp)
-    for row, atom in enumerate(atoms):
-        columns[row, : len(atom.objects)] = [objects[obj.name] for obj in atom.objects]
-    kinds = np.array([predicates[atom.predicate.name] for atom in atoms], dtype=np.intp)
-    calls = np.array([controllers[action.controller.name] for action in actions], dtype=np.intp)
-    codes = kinds[:, None] * len(controllers) + calls[None, :]
-    others = np.full(codes.shape, len(objects), dtype=np.intp)
-    for column in range(width):
-        codes = codes * base + places[:, columns[:, column]].T
-        unnamed = places[:, columns[:, column]].T == 0
-        others = np.where((others == len(objects)) & unnamed, columns[:, column, None], others)
-    unique, inverse = np.unique(codes, return_inverse=True)
-    found = np.zeros(len(unique), dtype=np.intp)
-    relations = list(arities.items())
-    for index, code in enumerate(unique.tolist()):
-        positions: list[int] = []
-        for _ in range(width):
-            code, place = divmod(code, base)
-            positions.insert(0, place - 1)
-        kind, call = divmod(code, len(controllers))
-        predicate, arity = relations[kind]
-        form = (names[call], predicate, tuple(positions[:arity]))
-        found[index] = numbers.setdefault(form, len(numbers))
-    return found[inverse].reshape(codes.shape), others
+    names: dict[str, int] = {}  # The numbers of the names of controllers and predicates.
+    calls, all_arguments, argument_counts = [], [], []
+    kinds, all_members, member_counts = [], [], []
+    first = 0
+    for one, every in zip(demonstrations, atoms, strict=True):
+        numbers = {obj.name: number for number, obj in enumerate(one.objects, first)}
+        first += len(numbers)
+        calls += [names.setdefault(action.controller.name, len(names)) for action in one.actions]
+        all_arguments += [numbers[obj.name] for action in one.actions for obj in action.objects]
+        argument_counts += [len(action.objects) for action in one.actions]
+        kinds += [names.setdefault(atom.predicate.name, len(names)) for atom in every]
+        all_members += [numbers[obj.name] for atom in every for obj in atom.objects]
+        member_counts += [len(atom.objects) for atom in every]
+    # Missing arguments and missing objects get different numbers, so that they never match.
+    arguments = _padded(all_arguments, argument_counts, -2)[:, actions]
+    members = _padded(all_members, member_counts, -1)[:, rows]
+    forms = np.array(kinds, dtype=np.intp)[rows] * len(names) + np.array(calls, dtype=np.intp)[actions]
+    others = np.full(len(rows), -1, dtype=np.intp)
+    for member in members:
+        # The position of the object among the arguments, from 1; 0 if it is not an argument.
+        positions = np.zeros(len(rows), dtype=np.intp)
+        for position, argument in enumerate(arguments, start=1):
+            positions[argument == member] = position
+        others = np.where((others < 0) & (positions == 0), member, others)
+        forms = forms * (len(arguments) + 1) + positions
+        # Number only the forms that occur.
+        forms = ((np.bincount(forms) > 0).cumsum() - 1)[forms]
+    return forms, others
 
 
-def _divide_forms(
-    series: Sequence[_Series],
-    properties: Mapping[_Property, int],
-    forms: Mapping[_Form, int],
-    deadline: Deadline,
-) -> list[_Series]:
+def _padded(numbers: list[int], counts: list[int], padding: int) -> _Numbers:
+    """Return one column for each count, which contains the next `count` numbers and then the padding."""
+    filled = np.arange(max(counts, default=0)) < np.array(counts, dtype=np.intp)[:, None]
+    found = np.full(filled.shape, padding, dtype=np.intp)
+    found[filled] = numbers
+    return found.T
+
+
+def _divide_forms(series: _Series, property_count: int, deadline: Deadline) -> _Series:
     """Divide a form in two if a property of the other object predicts whether the atom changes.
 
-    The other object is the first of the atom's objects that is not an argument of the action (`others`).
     For each form, the property with the most information about changes is chosen. The information must
-    exceed the cost of choosing this property and of one more probability (the Bayesian information
-    criterion). If a form is divided, the steps in which the other object has the property get a new form
-    number.
+    exceed the cost of choosing one of `property_count` properties and of one more probability (the Bayesian
+    information criterion). The steps in which the other object has the property get a new form number.
     """
-    if not properties:
-        return list(series)
-    # Both arrays count steps by form, and by whether the atom changed. `steps` counts all steps; `having`
-    # counts, for each property, the steps in which the other object has the property.
-    shape = (len(forms), 2)
-    steps, having = np.zeros(shape), np.zeros((len(properties), *shape))
-    held = [one.properties(properties) for one in series if not deadline.check()]
-    for one, values in zip(series, held, strict=True):
-        codes = (2 * one.forms + (one.recorded[:, 1:] != one.recorded[:, :-1])).ravel()
-        steps += np.bincount(codes, minlength=steps.size).reshape(shape)
-        rows, numbers = np.nonzero(values.reshape(len(codes), len(properties)))
-        chosen = numbers * steps.size + codes[rows]
-        having += np.bincount(chosen, minlength=having.size).reshape(having.shape)
-    gains = _log_likelihood(having) + _log_likelihood(steps - having) - _log_likelihood(steps)
-    for (_, predicate, _), form in forms.items():
-        for (name, _), number in properties.items():
-            if name == predicate:
-                gains[number, form] = 0.0
-    best = gains.argmax(axis=0)
-    penalty = 0.5 * np.log(np.maximum(steps.sum(axis=1), 1.0)) + math.log(len(properties))
-    divided = gains.max(axis=0) > penalty
-    found = []
-    for one, values in zip(series, held, strict=True):
-        having_best = np.take_along_axis(values, best[one.forms][:, :, None], axis=2)[:, :, 0]
-        found.append(replace(one, forms=one.forms + len(forms) * (having_best & divided[one.forms])))
-    return found
+    # Count the steps by form, and by whether the atom changed.
+    before = np.arange(len(series.rows)) + series.rows
+    codes = 2 * series.forms + (series.recorded[before] != series.recorded[before + 1])
+    size = 2 * (1 + series.forms.max(initial=-1))
+    steps = np.bincount(codes, minlength=size).reshape(-1, 2).astype(float)
+    likelihood = _log_likelihood(steps)
+    penalty = 0.5 * np.log(np.maximum(steps.sum(axis=1), 1.0)) + math.log(max(property_count, 1))
+    # The information is at most -likelihood, so most forms need no properties.
+    chosen = np.flatnonzero((-likelihood > penalty)[series.forms] & (series.others >= 0))
+    if not len(chosen):
+        return series
+    having = _properties(series, chosen, deadline)
+    if not len(having):
+        return series
+    # For each property, count the steps in which the other object has the property.
+    counts = np.array([np.bincount(codes[chosen[one]], minlength=size) for one in having], dtype=float)
+    counts = counts.reshape(-1, *steps.shape)
+    gains = _log_likelihood(counts) + _log_likelihood(steps - counts) - likelihood
+    forms = series.forms.copy()
+    best, divided = gains.argmax(axis=0)[forms[chosen]], (gains.max(axis=0) > penalty)[forms[chosen]]
+    forms[chosen] += len(steps) * (divided & having[best, np.arange(len(chosen))])
+    return replace(series, forms=forms)
+
+
+def _properties(series: _Series, steps: _Numbers, deadline: Deadline) -> _Values:
+    """Return, for each property and each given step, whether the other object has it before the step.
+
+    A property consists of a predicate and a position. An object has the property in a state if some atom of
+    the predicate holds in which the object is at the position. Properties with the predicate of the step's
+    atom do not count. Properties that no object has before any step are left out.
+    """
+    # Each object has one cell per action of its demonstration.
+    lengths = np.array([len(one) for one in series.demonstrations for _ in one.objects], dtype=np.intp)
+    first_cells = lengths.cumsum() - lengths
+    remaining = iter(first_cells.tolist())
+    # For each property, the cells in which an atom becomes false, and those in which an atom becomes true.
+    events: defaultdict[tuple[str, int], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for one, changes in zip(series.demonstrations, series.changes, strict=True):
+        deadline.check()
+        cells = {obj.name: next(remaining) for obj in one.objects}
+        states = one.abstract_states
+        for column, (state, changed) in enumerate(zip(states[:-1], (states[0], *changes), strict=False)):
+            for atom in changed:
+                name, holds = atom.predicate.name, atom in state
+                for position, obj in enumerate(atom.objects):
+                    events[name, position][holds].append(cells[obj.name] + column)
+    having = np.zeros((len(events), len(steps)), dtype=bool)
+    rows, start = series.rows[steps], first_cells[series.others[steps]]
+    end = start + steps - series.first_steps[rows] + 1
+    cell_count = int(lengths.sum())
+    names = np.array([atom.predicate.name for atom in series.atoms])
+    for found, key in zip(having, sorted(events), strict=True):
+        deadline.check()
+        fewer, more = (np.bincount(one, minlength=cell_count) for one in events[key])
+        sums = np.concatenate(([0], (more - fewer).cumsum()))
+        found[:] = (sums[end] > sums[start]) & (names != key[0])[rows]
+    return having
 
 
 def _log_likelihood(counts: _Costs) -> _Costs:
-    """Return the log-likelihood of the changes.
-
-    The last axis of `counts` has two items: the number of steps without a change, and with a change.
-    """
+    """Return the log-likelihood of the changes; the last axis counts steps without and with a change."""
     totals = counts.sum(axis=-1, keepdims=True)
     shares = np.divide(counts, totals, out=np.ones_like(counts), where=counts > 0)
     found: _Costs = (counts * np.log(shares)).sum(axis=-1)
     return found
 
 
-def _viterbi(recorded: _Values, forms: _Numbers, goal: _Values, costs: _StepCosts) -> _Values:
-    """Return the most likely values of atoms; `goal` marks those that must hold at the end."""
-    steps = forms.shape[1]
-    errors = np.where(recorded[:, :, None] == np.array([False, True]), 0.0, ERROR_COST)
-    errors[goal, -1, 0] = math.inf
-    total = errors[:, 0, :]
-    choices = np.zeros((len(recorded), steps, 2), dtype=np.intp)
-    for column in range(steps):
-        options = total[:, :, None] + (costs.later if column else costs.first)[forms[:, column]]
-        # A tie keeps the recorded value.
-        kept = recorded[:, column, None] == np.array([False, True])
-        options = options - 1e-9 * kept[:, :, None]
-        choices[:, column, :] = options.argmin(axis=1)
-        total = options.min(axis=1) + errors[:, column + 1, :]
-    values = np.zeros_like(recorded)
-    value = (total - 1e-9 * (recorded[:, -1, None] == np.array([False, True]))).argmin(axis=1)
-    every = np.arange(len(recorded))
-    values[:, -1] = value
-    for column in range(steps - 1, -1, -1):
-        value = choices[every, column, value]
-        values[:, column] = value
+def _viterbi(series: _Series, rows: _Numbers, costs: _Costs, deadline: Deadline) -> _Values:
+    """Return all values, with those of the given rows replaced by their most likely values.
+
+    Rows are sorted by length, and `steps` by column: the first part of `steps` contains the first steps of
+    all rows, the next part the second steps of the rows that have one, and so on.
+    """
+    rows = rows[np.argsort(-series.lengths[rows], kind="stable")]
+    lengths, first_steps = series.lengths[rows], series.first_steps[rows]
+    counts = np.searchsorted(-lengths, -np.arange(lengths[0])).tolist()
+    parts = [slice(end - count, end) for end, count in zip(accumulate(counts), counts, strict=True)]
+    steps = np.concatenate([first_steps[:count] + column for column, count in enumerate(counts)])
+    step_costs = costs[1, series.forms[steps]]
+    step_costs[parts[0]] = costs[0, series.forms[first_steps]]
+    before, first, last = steps + series.rows[steps], first_steps + rows, first_steps + rows + lengths
+    recorded = series.recorded.astype(np.int8)
+    errors = np.array([[0.0, ERROR_COST], [ERROR_COST, 0.0]])
+    bonus = np.array([[1e-9, 0.0], [0.0, 1e-9]])  # A tie keeps the recorded value.
+    errors_after, bonus_before = errors[recorded[before + 1]], bonus[recorded[before], :, None]
+    total = errors[recorded[first]]
+    choices = np.zeros((len(steps), 2), dtype=bool)
+    for part, count in zip(parts, counts, strict=True):
+        deadline.check()
+        options = total[:count, :, None] + step_costs[part] - bonus_before[part]
+        choices[part] = options[:, 1] < options[:, 0]
+        total[:count] = np.minimum(options[:, 0], options[:, 1]) + errors_after[part]
+    goals = [series.atoms[row] in series.demonstrations[series.owners[row]].goal for row in rows]
+    total[goals, 0] = math.inf
+    value = (total - bonus[recorded[last]]).argmin(axis=1) == 1
+    values = series.recorded.copy()
+    for part, count in zip(reversed(parts), reversed(counts), strict=True):
+        values[before[part] + 1] = value[:count]
+        value[:count] = np.where(value[:count], choices[part, 1], choices[part, 0])
+    values[first] = value
     return values
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _StepCosts:
-    """The costs of steps, by form and by the values of the atom before and after the step.
+def _step_costs(series: _Series, values: _Values) -> _Costs:
+    """Return the costs of first steps (index 0) and later steps (index 1).
 
-    A cost is minus the logarithm of a probability. The probability is estimated by counting the steps of
-    all demonstrations. Each count is reduced by one half, but is at least one half. So a change that
-    occurred once costs as much as a change that never occurred: a single occurrence may be a detection
-    error.
+    The other indices are the form, and the values of the atom before and after the step. A cost is minus
+    the logarithm of a probability, estimated by counting the steps of all demonstrations. Each count is
+    reduced by one half, but is at least one half. So a change that occurred once costs as much as a change
+    that never occurred: a single occurrence may be a detection error.
 
-    Attributes:
-        first: the costs of first steps. The probability is the share among all steps of the form, so a rare
-            value before the first step is expensive as well.
-        later: the costs of later steps. The probability is the share among those steps of the form that
-            have the same value before.
+    The probability of a first step is its share among all steps of the form, so a rare value before the
+    first step is expensive as well. The probability of a later step is its share among those steps of the
+    form that have the same value before.
     """
-
-    first: _Costs
-    later: _Costs
-
-    @classmethod
-    def estimate(cls, series: Sequence[_Series], values: Sequence[_Values]) -> _StepCosts:
-        """Estimate the costs from the values of the atoms in all demonstrations."""
-        form_count = 1 + max((int(one.forms.max(initial=-1)) for one in series), default=-1)
-        counts = np.zeros((form_count, 2, 2))
-        for one, rows in zip(series, values, strict=True):
-            codes = 4 * one.forms + 2 * rows[:, :-1] + rows[:, 1:]
-            counts += np.bincount(codes.ravel(), minlength=counts.size).reshape(counts.shape)
-        reduced = np.maximum(counts - 1.0, 0.0) + 0.5
-        totals = np.maximum(counts.sum(axis=2, keepdims=True), 1.0)
-        every = np.maximum(counts.sum(axis=(1, 2), keepdims=True), 1.0)
-        return cls(-np.log(reduced / every), -np.log(reduced / totals))
+    counts = np.bincount(series.codes(values), minlength=4 * (1 + series.forms.max(initial=-1)))
+    counts = counts.reshape(-1, 2, 2).astype(float)
+    reduced = np.maximum(counts - 1.0, 0.0) + 0.5
+    totals = np.maximum(counts.sum(axis=2, keepdims=True), 1.0)
+    every = np.maximum(counts.sum(axis=(1, 2), keepdims=True), 1.0)
+    found: _Costs = -np.log(np.stack((reduced / every, reduced / totals)))
+    return found
 
 
 def keep_atoms(demonstrations: Sequence[Demonstration], deadline: Deadline = NO_DEADLINE) -> Repairs:
