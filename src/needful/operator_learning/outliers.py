@@ -46,9 +46,10 @@ def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool)
     """
     found = rare_operator_transitions(hypothesis, problem)
     purposeless = len(purposeless_steps(hypothesis))
-    misleading = misleading_operator_transitions(hypothesis, problem) - _achieving_goals(hypothesis)
-    if MIN_MISLEADING <= len(misleading) < purposeless / 2:
-        found |= misleading
+    if purposeless > 2 * MIN_MISLEADING:
+        misleading = misleading_operator_transitions(hypothesis, problem) - _achieving_goals(hypothesis)
+        if MIN_MISLEADING <= len(misleading) < purposeless / 2:
+            found |= misleading
     if noisy:
         found |= noisy_transitions(hypothesis.fitted)
     elif purposeless > MANY * problem.size:
