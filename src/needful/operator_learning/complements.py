@@ -169,10 +169,10 @@ class _Translator:
         held after all transitions of the operator; otherwise it is dropped. Quantified deletes of
         complements are dropped.
 
-        For the learner, a delete effect means that an atom may become false. But a planner assumes that the
-        atom becomes false. The planner could thus satisfy a negative precondition by a delete that does not
-        happen. So a delete of a negated predicate is kept only if its atom was false after all transitions
-        of the operator. For quantified deletes, `_is_uncertain` tests this.
+        For the learner, a delete effect P means that P may become false. But a planner assumes that P
+        becomes false, and could thus satisfy a negative precondition `not P` by a delete that does not
+        happen. So if a predicate has a complement, its delete effects are kept only if the deleted atom was
+        false after all transitions of the operator. `_is_uncertain` tests this for quantified deletes of P.
         """
         operator = data.operator
         cases: list[_Case] = []

@@ -85,9 +85,10 @@ def comparisons(runs: Sequence[RecordedRun]) -> list[dict[str, Any]]:
 def run_labels(runs: Sequence[RecordedRun]) -> list[str]:
     """Return a label for each run, unique within its domain.
 
-    A label is the name of the learner. If two labels in a domain are equal, the seed is added to the labels
-    of all runs. If labels are still equal, the settings that differ are added too. If that is not enough,
-    the name of the run's folder replaces these settings, and finally all labels get a number.
+    A label is the name of the learner. If two runs of a domain would have the same label, all labels get
+    longer, until they differ: first the seed is added, then the settings that differ. If labels are still
+    equal, the name of the run's folder replaces the settings. If even these names are equal, a number is
+    added to each label.
     """
     levels = (
         [run.learner for run in runs],

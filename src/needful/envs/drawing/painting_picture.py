@@ -111,7 +111,7 @@ def _draw_furniture(axes: Axes, span: Span, height: float, colour: str, name: st
 
 
 def _draw_obj(state: State, axes: Axes, obj: Object) -> None:
-    """Draw an object; its colour shows whether it is painted, wet or dirty, and its border how it is held.
+    """Draw an object; its colour shows whether it is painted, wet or dirty; its border shows how it is held.
 
     `LEGEND` explains the colours.
     """

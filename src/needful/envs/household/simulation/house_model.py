@@ -33,7 +33,8 @@ from needful.envs.household.scene.scene import (
 # The groups of MuJoCo geoms. Only geoms in the group SOLID block the rays that test lines of sight.
 SOLID, GROUND, VISUAL_ONLY, ROBOT_PARTS = 0, 1, 2, 3
 
-# The owner of a geom is the index of the thing that it is a part of. Other geoms have one of these owners.
+# Each geom has a number, its owner: the index of the thing to which it belongs. Geoms that belong to the
+# house, the ground or the robot have one of these negative numbers.
 OWNER_HOUSE, OWNER_GROUND, OWNER_ROBOT = -1, -2, -3
 
 ROBOT_BODY, ROBOT_HAND = "robot/body", "robot/hand"
