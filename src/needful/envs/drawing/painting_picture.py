@@ -111,9 +111,10 @@ def _draw_furniture(axes: Axes, span: Span, height: float, colour: str, name: st
 
 
 def _draw_obj(state: State, axes: Axes, obj: Object) -> None:
-    """Draw an object; its colour shows whether it is painted, wet or dirty; its border shows how it is held.
+    """Draw an object.
 
-    `LEGEND` explains the colours.
+    Its colour shows whether it is painted, wet or dirty; its border shows how it is held. `LEGEND` explains
+    the colours.
     """
     from matplotlib.patches import Rectangle
 
