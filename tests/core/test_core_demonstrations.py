@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from needful.core.atoms import GroundAtom, Predicate
@@ -109,3 +111,24 @@ def test_different_declarations_of_one_name_are_refused(
 def test_equal_declarations_are_accepted() -> None:
     one = gone(GO_TO_DOOR(ROBOT0, DOOR0), AT_DOOR(ROBOT0, DOOR0))
     check_declarations([one, one])
+
+
+class MadeOnAccess(Sequence[Demonstration]):
+    """Demonstrations that are made when they are accessed; the last one has another predicate."""
+
+    def __len__(self) -> int:
+        return 40
+
+    def __getitem__(self, index):  # type: ignore[no-untyped-def]
+        if index >= len(self):
+            raise IndexError(index)
+        thing = Type("thing")
+        types = (thing, thing) if index == len(self) - 1 else (thing,)
+        one = thing("one")
+        state = frozenset({Predicate("Holds", types)(*[one] * len(types))})
+        return Demonstration((one,), state, (state, state), (Controller("Act", (thing,))(one),))
+
+
+def test_declarations_of_demonstrations_that_no_longer_exist_are_compared() -> None:
+    with pytest.raises(DemonstrationError, match="Holds"):
+        check_declarations(MadeOnAccess())

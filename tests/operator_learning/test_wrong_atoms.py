@@ -243,6 +243,10 @@ def test_wrong_atoms_of_objects_that_no_action_names_are_repaired():
         noisy[index] = replace(clean[index], abstract_states=tuple(states))
     assert repair_wrong_atoms(clean).total == 0
     assert list(repair_wrong_atoms(noisy).demonstrations) == clean
+    # Demonstrations may list an object several times.
+    twice = [replace(one, objects=(one.objects[0], *one.objects)) for one in noisy]
+    expected = [replace(one, objects=(one.objects[0], *one.objects)) for one in clean]
+    assert list(repair_wrong_atoms(twice).demonstrations) == expected
 
 
 def test_fewer_repairs_than_the_minimum_are_not_made():

@@ -113,8 +113,8 @@ Demonstrations: TypeAlias = Sequence[Demonstration]
 def check_declarations(demonstrations: Demonstrations) -> None:
     """Raise if two types, predicates or controllers of demonstrations have the same name, but differ."""
     declared: dict[tuple[str, str], tuple[int, object]] = {}
-    # Comparing all items by value takes a tenth of learning, so remember the ids of items already compared.
-    compared = set[int]()
+    # Comparing all items by value takes a tenth of learning, so remember items already compared, by id.
+    compared: dict[int, object] = {}
     for number, one in enumerate(demonstrations):
         kinds: dict[str, Mapping[int, Type | Predicate | Controller]] = {
             "type": {id(obj.type): obj.type for obj in one.objects},
@@ -125,13 +125,13 @@ def check_declarations(demonstrations: Demonstrations) -> None:
             "controller": {id(action.controller): action.controller for action in one.actions},
         }
         for kind, items in kinds.items():
-            if items.keys() <= compared:
+            if items.keys() <= compared.keys():
                 continue
-            for item in sorted([items[key] for key in items.keys() - compared], key=repr):
+            for item in sorted([items[key] for key in items.keys() - compared.keys()], key=repr):
                 first, other = declared.setdefault((kind, item.name), (number, item))
                 if other != item:
                     raise DemonstrationError(
                         f"Demonstration {first} uses {other!r} and demonstration {number} uses {item!r}, "
                         "which have the same name. Rename one of them."
                     )
-            compared |= items.keys()
+            compared.update(items)

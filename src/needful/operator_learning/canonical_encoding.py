@@ -33,7 +33,7 @@ def encode_canonically(
 
     The result also contains the original names, to translate learned operators back.
 
-        Raises `LearningTimeoutError` if the deadline passes.
+    Raises `LearningTimeoutError` if the deadline passes.
     """
     reader = _Reader()
     for demonstration in demonstrations:

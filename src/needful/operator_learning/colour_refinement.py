@@ -58,7 +58,8 @@ class Structure:
     A relation is a predicate or a controller. A fact is an atom or an action of a demonstration. An event
     is a change of an atom, or the execution of an action. An atom also has an event if it holds in the
     first state, and another one if it is part of the goal. Types, relations, and the objects of a
-    demonstration are numbered in the order of their names.
+    demonstration are numbered in the order of their names (before colours are refined; while demonstrations
+    are read, relations have other numbers).
 
     Attributes:
         type_parents: for each type, its parent, or -1 if it has no parent.

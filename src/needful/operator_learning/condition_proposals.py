@@ -30,8 +30,8 @@ from needful.operator_learning.unnamed_conditions import (
 # preconditions use the same numbers.
 ENOUGH_BITS = 8.0
 MIN_BITS = 2.0
-# The same if operators of another controller require such a condition. For example, many actions of a
-# robot require that it is in the room of the object.
+# The same if such a condition was accepted for another controller. For example, many actions of a robot
+# require that it is in the room of the object.
 ENOUGH_FAMILIAR_BITS = 4.0
 # The number of demonstrations whose transitions are first searched for shared conditions.
 SCREENING_DEMONSTRATIONS = 4

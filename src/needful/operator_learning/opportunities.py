@@ -169,17 +169,18 @@ class Opportunities:
         """Return whether atoms that always hold satisfy a condition, whatever its parameter is bound to.
 
         This is a fast test that is sufficient, but not necessary, for a condition to hold at every
-        opportunity. Return False if the condition mentions several parameters.
+        opportunity. Return False if the condition mentions several parameters, or if its parameter can be
+        bound to many objects.
         """
         mentioned = {index for _, indices in atoms for index in indices if 0 <= index < self.arity}
         if len(mentioned) > 1 or not demonstration.transitions:
             return False
-        table = demonstration.table
-        first = demonstration.transitions[0]
-        always = functools.reduce(and_, (one.before for one in demonstration.transitions))
         kinds = [self._operator.parameters[index].type for index in mentioned]
-        numbers = bits(table.of_type(kinds[0])) if kinds else (0,)
-        state = replace(first, before=always)
+        numbers = list(bits(demonstration.table.of_type(kinds[0]))) if kinds else [0]
+        if len(numbers) > EXAMINED_GROUNDINGS:
+            return False
+        always = functools.reduce(and_, (one.before for one in demonstration.transitions))
+        state = replace(demonstration.transitions[0], before=always)
         return all(holds(atoms, self.arity, (state, (number,) * self.arity)) for number in numbers)
 
     def _without(

@@ -117,7 +117,8 @@ def misleading_operator_transitions(hypothesis: Hypothesis, problem: LearningPro
         for one in hypothesis.fitted:
             usual = one.operator
             if (
-                usual.controller == fitted.operator.controller
+                one is not fitted
+                and usual.controller == fitted.operator.controller
                 and 2 * len(one.data) > len(transitions)
                 and len(problem.validity.of_operator(usual)) <= RARE * len(transitions)
                 and all(problem.matcher.is_consistent(usual, one) for one in explained)

@@ -7,9 +7,10 @@ about the object. A condition must have held before every transition of the oper
 evidence, because many conditions hold everywhere. So one of the following must be true as well:
 
 - The condition is informative: it often failed where the operator was applicable but not used; see
-  `Opportunities`.
+  `Opportunities`. Less evidence is enough if such a condition was accepted for another controller.
 - In every transition, the action made the condition false, and made the same atom true for another object.
-  For example, a vehicle that moves is no longer at one place, but at another.
+  For example, a vehicle that moves is no longer at one place, but at another. Effects of other operators
+  may then become necessary. If these make false claims, further conditions must exclude them.
 - The condition gives a purpose to steps that had none: without the condition, nothing that these steps add
   is necessary later.
 - Another operator of the same controller has a condition with the same predicates, or its action makes a

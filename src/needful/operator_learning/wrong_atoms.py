@@ -1,12 +1,12 @@
 """Repair wrong atoms in demonstrations.
 
 Wrong atoms are atoms that a noisy detector reported or missed in single states. A wrong atom appears as a
-change that the executed controller hardly ever causes. Each ground atom of a demonstration is modelled by a
-hidden Markov model with two states, true and false. The probability that an action changes the atom is
-estimated from all actions of the same controller, for atoms with the same predicate and the same relation
-to the controller's arguments. A controller may also change an object that is not one of its arguments, for
-example the object that the robot holds. So such objects are divided by the property that predicts the
-changes best, for example by whether they are held.
+change that the executed controller hardly ever causes. Each ground atom whose predicate has such rare
+changes is modelled by a hidden Markov model with two states, true and false. The probability that an action
+changes the atom is estimated from all actions of the same controller, for atoms with the same predicate and
+the same relation to the controller's arguments. A controller may also change an object that is not one of
+its arguments, for example the object that the robot holds. So such objects are divided by the property that
+predicts the changes best, for example by whether they are held.
 
 The most likely sequence of values is found by dynamic programming. A value may differ from the recorded one
 at the cost of a detection error. Demonstrations without wrong atoms usually stay unchanged, because the
@@ -231,7 +231,7 @@ def _forms(
     first = 0
     for one, every in zip(demonstrations, atoms, strict=True):
         numbers = {obj.name: number for number, obj in enumerate(one.objects, first)}
-        first += len(numbers)
+        first += len(one.objects)
         calls += [names.setdefault(action.controller.name, len(names)) for action in one.actions]
         all_arguments += [numbers[obj.name] for action in one.actions for obj in action.objects]
         argument_counts += [len(action.objects) for action in one.actions]
