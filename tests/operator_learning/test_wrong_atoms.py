@@ -249,6 +249,22 @@ def test_wrong_atoms_of_objects_that_no_action_names_are_repaired():
     assert list(repair_wrong_atoms(twice).demonstrations) == expected
 
 
+def test_wrong_atoms_of_predicates_that_change_often_are_repaired():
+    """Cooking and washing often change `Washed`. Only the wrong atom of `Held` appears as a rare change."""
+    clean = [cooking(number) for number in range(40)]
+    noisy = list(clean)
+    for index, step in ((3, 2), (8, 5), (17, 2), (25, 5)):
+        states = list(clean[index].abstract_states)
+        used = {obj for action in clean[index].actions for obj in action.objects}
+        states[step] -= {min(atom for atom in states[0] if not used & set(atom.objects))}
+        noisy[index] = replace(clean[index], abstract_states=tuple(states))
+    states = list(clean[30].abstract_states)
+    (held,) = (atom for atom in states[1] if atom.predicate.name == "Held")
+    states[5] |= {held}
+    noisy[30] = replace(clean[30], abstract_states=tuple(states))
+    assert list(repair_wrong_atoms(noisy).demonstrations) == clean
+
+
 def test_fewer_repairs_than_the_minimum_are_not_made():
     demos = flipped([deliver(number) for number in range(40)], seed=0, count=1)
     repairs = repair_wrong_atoms(demos)

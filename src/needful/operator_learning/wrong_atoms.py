@@ -1,12 +1,12 @@
 """Repair wrong atoms in demonstrations.
 
 Wrong atoms are atoms that a noisy detector reported or missed in single states. A wrong atom appears as a
-change that the executed controller hardly ever causes. Each ground atom whose predicate has such rare
-changes is modelled by a hidden Markov model with two states, true and false. The probability that an action
-changes the atom is estimated from all actions of the same controller, for atoms with the same predicate and
-the same relation to the controller's arguments. A controller may also change an object that is not one of
-its arguments, for example the object that the robot holds. So such objects are divided by the property that
-predicts the changes best, for example by whether they are held.
+change that the executed controller hardly ever causes. Each ground atom of a demonstration is modelled by a
+hidden Markov model with two states, true and false. The probability that an action changes the atom is
+estimated from all actions of the same controller, for atoms with the same predicate and the same relation
+to the controller's arguments. A controller may also change an object that is not one of its arguments, for
+example the object that the robot holds. So such objects are divided by the property that predicts the
+changes best, for example by whether they are held.
 
 The most likely sequence of values is found by dynamic programming. A value may differ from the recorded one
 at the cost of a detection error. Demonstrations without wrong atoms usually stay unchanged, because the
@@ -34,7 +34,8 @@ ERROR_COST = -math.log(0.01)
 # The maximum number of rounds. A round estimates the probabilities of changes, and then repairs atoms.
 MAX_ROUNDS = 4
 # A change may be due to wrong atoms if it occurs at most twice, or in at most this share of a controller's
-# uses. Predicates whose changes are all more frequent are not examined.
+# uses. If all changes are more frequent, nothing is repaired. Otherwise, the atoms of all predicates are
+# examined: a wrong atom of a predicate that changes often does not appear as a rare change.
 RARE_CHANGE = 0.01
 # The minimum number of repaired values, and their minimum share of all values. If fewer values would be
 # repaired, nothing is repaired: some correct changes are rare in any demonstrations.
@@ -73,13 +74,13 @@ def repair_wrong_atoms(demonstrations: Demonstrations, deadline: Deadline = NO_D
         for one in demonstrations
         if not deadline.check()
     ]
-    doubtful = _predicates_with_rare_changes(demonstrations, changes)
-    if not doubtful:
+    if not _has_rare_change(demonstrations, changes):
         return keep_atoms(demonstrations)
+    changing = {atom.predicate.name for steps in changes for changed in steps for atom in changed}
     atoms = [
         one.abstract_states[0].union(*steps) for one, steps in zip(demonstrations, changes, strict=True)
     ]
-    examined = [[atom for atom in every if atom.predicate.name in doubtful] for every in atoms]
+    examined = [[atom for atom in every if atom.predicate.name in changing] for every in atoms]
     arities = {atom.predicate.name: len(atom.objects) for every in atoms for atom in every}
     series = _Series.of(demonstrations, changes, examined, deadline)
     series = _divide_forms(series, sum(arities.values()), deadline)
@@ -94,11 +95,8 @@ def repair_wrong_atoms(demonstrations: Demonstrations, deadline: Deadline = NO_D
     return series.with_values(values)
 
 
-def _predicates_with_rare_changes(demonstrations: Demonstrations, changes: Sequence[_Changes]) -> set[str]:
-    """Return the predicates of atoms whose change is so rare that a wrong atom may have caused it.
-
-    A predicate is given by its name. The atoms of all other predicates are right.
-    """
+def _has_rare_change(demonstrations: Demonstrations, changes: Sequence[_Changes]) -> bool:
+    """Return whether some change is so rare that a wrong atom may have caused it."""
     uses, counts = Counter[str](), Counter[tuple[str, str, bool, tuple[int, ...]]]()
     for one, steps in zip(demonstrations, changes, strict=True):
         uses.update([action.controller.name for action in one.actions])
@@ -109,11 +107,7 @@ def _predicates_with_rare_changes(demonstrations: Demonstrations, changes: Seque
                 indices = tuple([positions.get(obj.name, -1) for obj in atom.objects])
                 found.append((action.controller.name, atom.predicate.name, atom in after, indices))
         counts.update(found)
-    return {
-        predicate
-        for (name, predicate, *_), count in counts.items()
-        if count <= max(2, RARE_CHANGE * uses[name])
-    }
+    return any(count <= max(2, RARE_CHANGE * uses[name]) for (name, *_), count in counts.items())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
