@@ -228,6 +228,17 @@ def cooking(seed: int) -> Demonstration:
     return Demonstration((robby, *pans), states[-1], tuple(states), tuple(actions))
 
 
+def with_dirty_pans(clean, steps: dict[int, int]) -> list[Demonstration]:
+    """Report a pan that is never in the hand as dirty, in one state of each given demonstration."""
+    noisy = list(clean)
+    for index, step in steps.items():
+        states = list(clean[index].abstract_states)
+        used = {obj for action in clean[index].actions for obj in action.objects}
+        states[step] -= {min(atom for atom in states[0] if not used & set(atom.objects))}
+        noisy[index] = replace(clean[index], abstract_states=tuple(states))
+    return noisy
+
+
 def test_wrong_atoms_of_objects_that_no_action_names_are_repaired():
     """In one state of some demonstrations, a pan is reported as dirty although it was never in the hand.
 
@@ -235,12 +246,7 @@ def test_wrong_atoms_of_objects_that_no_action_names_are_repaired():
     pan, and washes it next.
     """
     clean = [cooking(number) for number in range(40)]
-    noisy = list(clean)
-    for index, step in ((3, 0), (8, 0), (17, 2), (25, 5)):
-        states = list(clean[index].abstract_states)
-        used = {obj for action in clean[index].actions for obj in action.objects}
-        states[step] -= {min(atom for atom in states[0] if not used & set(atom.objects))}
-        noisy[index] = replace(clean[index], abstract_states=tuple(states))
+    noisy = with_dirty_pans(clean, {3: 0, 8: 0, 17: 2, 25: 5})
     assert repair_wrong_atoms(clean).total == 0
     assert list(repair_wrong_atoms(noisy).demonstrations) == clean
     # Demonstrations may list an object several times.
@@ -252,12 +258,7 @@ def test_wrong_atoms_of_objects_that_no_action_names_are_repaired():
 def test_wrong_atoms_of_predicates_that_change_often_are_repaired():
     """Cooking and washing often change `Washed`. Only the wrong atom of `Held` appears as a rare change."""
     clean = [cooking(number) for number in range(40)]
-    noisy = list(clean)
-    for index, step in ((3, 2), (8, 5), (17, 2), (25, 5)):
-        states = list(clean[index].abstract_states)
-        used = {obj for action in clean[index].actions for obj in action.objects}
-        states[step] -= {min(atom for atom in states[0] if not used & set(atom.objects))}
-        noisy[index] = replace(clean[index], abstract_states=tuple(states))
+    noisy = with_dirty_pans(clean, {3: 2, 8: 5, 17: 2, 25: 5})
     states = list(clean[30].abstract_states)
     (held,) = (atom for atom in states[1] if atom.predicate.name == "Held")
     states[5] |= {held}

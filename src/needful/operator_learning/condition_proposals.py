@@ -70,7 +70,7 @@ class Proposal(NamedTuple):
 
     @property
     def informative(self) -> bool:
-        """Whether there is so much evidence that the condition hardly held by chance."""
+        """Whether there is enough evidence that the condition did not hold by chance."""
         return self.bits >= (ENOUGH_FAMILIAR_BITS if self.familiar else ENOUGH_BITS)
 
     def is_promising(self, purposeless: Set[str]) -> bool:

@@ -249,9 +249,9 @@ def _reached_with(
 ) -> Climb | None:
     """Return the climb that hill climbing reaches if an operator requires the proposed condition.
 
-    Return None if it covers fewer transitions, or if the condition cannot be accepted. It is also rejected
-    if it needs far more operators: hill climbing would take long, and so many operators would describe
-    accidents.
+    Return None if it covers fewer transitions, or if the condition cannot be accepted. Also return None if
+    hill climbing needs far more operators than before: this would take long, and most of the operators
+    would describe accidents.
     """
     problem.work.spend(WORK_PER_TRANSITION * problem.size)
     old, fitted = climb.hypothesis, proposal.fitted
