@@ -15,8 +15,9 @@ from needful.core.objects import Variable
 from needful.core.operators import Operator
 from needful.operator_learning import opportunities as module
 from needful.operator_learning.candidates import canonical_candidate
+from needful.operator_learning.condition_tests import ANYTHING, holds
 from needful.operator_learning.encoding import encode_demonstrations
-from needful.operator_learning.opportunities import ANYTHING, Opportunities, evenly, holds
+from needful.operator_learning.opportunities import Opportunities, evenly
 from needful.operator_learning.partition import FittedOperator
 from tiny_worlds import BLOCK, CLEAN, ON, PREDICATES, PUSH, demonstrations, operators
 

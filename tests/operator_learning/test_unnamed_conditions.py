@@ -12,8 +12,8 @@ from needful.core.objects import Variable
 from needful.core.operators import Operator
 from needful.operator_learning.candidates import canonical_candidate
 from needful.operator_learning.case_conditions import consumption_classes
+from needful.operator_learning.condition_tests import ANYTHING, TYPE_PREFIX, holds
 from needful.operator_learning.encoding import encode_demonstrations
-from needful.operator_learning.opportunities import ANYTHING, TYPE_PREFIX, holds
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.signatures import shared_signatures, signature_of
 from needful.operator_learning.unnamed_conditions import (

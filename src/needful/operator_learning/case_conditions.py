@@ -21,9 +21,10 @@ from typing import NamedTuple
 
 from needful.abstraction.atom_table import AtomKey, bits, lifted_key
 from needful.core.operators import Operator
+from needful.operator_learning.condition_tests import ANYTHING, TYPE_PREFIX
 from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.induction import Datum
-from needful.operator_learning.opportunities import ANYTHING, TYPE_PREFIX, Opportunities
+from needful.operator_learning.opportunities import Opportunities
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.signatures import (
     Signature,

@@ -12,9 +12,15 @@ from typing import NamedTuple, TypeAlias
 
 from needful.abstraction.atom_table import AtomKey
 from needful.core.objects import Type
-from needful.operator_learning.case_conditions import consumption_classes, predicates_of
+from needful.operator_learning.case_conditions import (
+    best_division,
+    consumption_classes,
+    linking_division,
+    predicates_of,
+)
+from needful.operator_learning.condition_tests import ANYTHING, holds
 from needful.operator_learning.learning_problem import LearningProblem
-from needful.operator_learning.opportunities import ANYTHING, Opportunities, holds
+from needful.operator_learning.opportunities import Opportunities
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.signatures import Signature
 from needful.operator_learning.unnamed_conditions import (
@@ -216,6 +222,24 @@ def proposals_for(
         proposal = Proposal(fitted, (condition,), evidence, excludes_false_claims=excludes)
         if evidence >= MIN_BITS or excludes or proposal.pattern in known:
             yield proposal
+
+
+def divisions_of(
+    fitted: FittedOperator, problem: LearningProblem, supplied: Set[AtomKey], known: Set[frozenset[str]]
+) -> Iterator[Proposal]:
+    """Yield proposals to divide an operator into cases.
+
+    A division needs enough evidence by itself if it links parameters. Less evidence suffices if it may give
+    a purpose to steps without one, by `supplied` atoms, or if another operator was divided by conditions
+    with the `known` sets of predicates.
+    """
+    opportunities = opportunities_of(fitted, problem)
+    division = best_division(fitted, opportunities, supplied, known, problem.signatures)
+    if division is not None and division.bits >= MIN_BITS:
+        yield Proposal(fitted, division.conditions, division.bits)
+    division = linking_division(fitted, opportunities)
+    if division is not None and division.bits >= ENOUGH_BITS:
+        yield Proposal(fitted, division.conditions, division.bits, links=True)
 
 
 def _division(fitted: FittedOperator, opportunities: Opportunities) -> Iterator[Proposal]:

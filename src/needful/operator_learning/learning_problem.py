@@ -5,9 +5,10 @@ Candidates are stripped operators: their preconditions and deletes are induced f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Hashable, Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import Any
 
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
@@ -44,9 +45,9 @@ class LearningProblem(Abbreviated):
 
     `matcher` caches how operators match transitions, `inducer` caches induced operators, `validity` caches
     false claims, `opportunities` caches where operators were applicable, `signatures` caches the atoms
-    about unnamed objects, and `conditions` caches the conditions on unnamed objects that some transitions
-    have in common; see `unnamed_objects`. `work` limits the search for these conditions. `max_operators`
-    limits the number of operators of a hypothesis.
+    about unnamed objects, `conditions` caches the conditions on unnamed objects that some transitions have
+    in common, and `proposals` caches the conditions proposed for operators; see `unnamed_objects`. `work`
+    limits the search for these conditions. `max_operators` limits the number of operators of a hypothesis.
     """
 
     demonstrations: tuple[EncodedDemonstration, ...]
@@ -59,6 +60,7 @@ class LearningProblem(Abbreviated):
     opportunities: OpportunityCache = field(default_factory=dict)
     conditions: dict[tuple[Datum, ...], list[SharedCondition]] = field(default_factory=dict)
     signatures: SignatureMasks = field(default_factory=SignatureMasks)
+    proposals: dict[Hashable, Any] = field(default_factory=dict)
     work: WorkLimit = field(default_factory=WorkLimit)
     max_operators: int | None = None
 
@@ -151,7 +153,9 @@ class LearningProblem(Abbreviated):
         demonstrations = ignore_transitions(self.demonstrations, transitions)
         index = TransitionIndex.of(demonstrations)
         validity = Validity(index, self.matcher)
-        return replace(self, demonstrations=demonstrations, transitions=index, validity=validity)
+        return replace(
+            self, demonstrations=demonstrations, transitions=index, validity=validity, proposals={}
+        )
 
     def shared_conditions(self, data: tuple[Datum, ...]) -> list[SharedCondition]:
         """Return the conditions on unnamed objects that held before all transitions in `data`."""

@@ -13,23 +13,21 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import islice
-from operator import and_, or_
+from operator import and_
 from typing import TypeAlias, TypeVar
 
 from needful.abstraction.atom_table import AtomKey, bits, lifted_key
 from needful.abstraction.joins import UNBOUND, Constraint, join
+from needful.core.objects import Variable
+from needful.operator_learning.condition_tests import holds
 from needful.operator_learning.encoding import EncodedDemonstration, EncodedTransition
 from needful.operator_learning.induction import Datum
 from needful.operator_learning.partition import FittedOperator
 
-# In the key of an atom, this index stands for any object.
-ANYTHING = -1
-# An atom key whose name begins with this character stands for a type: it holds for objects of the type.
-TYPE_PREFIX = ":"
 # The maximum numbers of examined demonstrations, states per demonstration, and groundings per state.
 EXAMINED_DEMONSTRATIONS = 16
 EXAMINED_STATES = 20
@@ -42,16 +40,11 @@ DOUBTFUL_BITS = (2.0, 24.0)
 MAX_WORK = 400_000
 
 T = TypeVar("T")
-# A key consists of an operator's parameters, preconditions, negative preconditions and add effects. A value
-# consists of two dicts. The first contains the operator's opportunities in each demonstration. The second
-# contains, for each demonstration and condition, the opportunities at which the condition did not hold.
-OpportunityCache: TypeAlias = dict[
-    tuple[object, ...],
-    tuple[
-        dict[EncodedDemonstration, list[Datum]],
-        dict[tuple[EncodedDemonstration, frozenset[AtomKey]], list[Datum]],
-    ],
-]
+# The opportunities of operators in each demonstration. A key consists of an operator's parameters,
+# preconditions, negative preconditions and add effects.
+OpportunityCache: TypeAlias = (
+    "dict[tuple[object, ...], dict[EncodedDemonstration, DemonstrationOpportunities]]"
+)
 
 
 class WorkLimit:
@@ -85,6 +78,108 @@ def evidence_bits(held: int, opportunities: int) -> float:
     return -math.log2((held + 1) / (opportunities + 1))
 
 
+class DemonstrationOpportunities:
+    """The opportunities of an operator in one demonstration, and the conditions that held at them.
+
+    Sets of opportunities are masks: bit i stands for the i-th opportunity in `data`.
+    """
+
+    def __init__(
+        self,
+        demonstration: EncodedDemonstration,
+        parameters: Sequence[Variable],
+        find: Callable[[EncodedDemonstration], Iterable[Datum]],
+    ) -> None:
+        """Prepare for an operator with the given parameters; `find` yields its opportunities."""
+        self._demonstration = demonstration
+        self._parameters = parameters
+        self._find = find
+        # For each condition, the opportunities at which it was tested, and those at which it did not hold.
+        self._results: dict[frozenset[AtomKey], tuple[int, int]] = {}
+        self._groups: dict[tuple[int, tuple[int, ...]], list[tuple[int, Datum]]] = {}
+        self._never_failing: dict[frozenset[AtomKey], bool] = {}
+
+    @cached_property
+    def data(self) -> list[Datum]:
+        """The opportunities: transitions before which the operator was applicable to the given objects."""
+        return list(self._find(self._demonstration))
+
+    @property
+    def everything(self) -> int:
+        """The mask of all opportunities."""
+        return (1 << len(self.data)) - 1
+
+    def lacking(self, atoms: frozenset[AtomKey], among: int) -> tuple[int, int]:
+        """Return those of the opportunities `among` that lack a condition, and the number of tests."""
+        tested, lacking = self._results.get(atoms, (0, 0))
+        if not among & ~tested:
+            return lacking & among, 0
+        arity = len(self._parameters)
+        tests = 0
+        for members, datum in self._grouped_by(atoms):
+            if not members & among & ~tested:
+                continue
+            tests += 1
+            tested |= members
+            if not holds(atoms, arity, datum):
+                lacking |= members
+        self._results[atoms] = tested, lacking
+        return lacking & among, tests
+
+    def _grouped_by(self, atoms: frozenset[AtomKey]) -> list[tuple[int, Datum]]:
+        """Return groups of opportunities for which a condition has the same result, each with a member."""
+        relevant = self._demonstration.table.with_predicates(name for name, _ in atoms)
+        mentioned = self._mentioned(atoms)
+        known = self._groups.get((relevant, mentioned))
+        if known is None:
+            first: dict[tuple[int, tuple[int, ...]], Datum] = {}
+            members: dict[tuple[int, tuple[int, ...]], int] = {}
+            for number, datum in enumerate(self.data):
+                transition, objects = datum
+                key = (transition.before & relevant, tuple([objects[index] for index in mentioned]))
+                first.setdefault(key, datum)
+                members[key] = members.get(key, 0) | 1 << number
+            known = [(members[key], datum) for key, datum in first.items()]
+            self._groups[relevant, mentioned] = known
+        return known
+
+    def _mentioned(self, atoms: frozenset[AtomKey]) -> tuple[int, ...]:
+        """Return the indices of the parameters that a condition mentions."""
+        arity = len(self._parameters)
+        return tuple(sorted({index for _, indices in atoms for index in indices if 0 <= index < arity}))
+
+    def never_fails(self, atoms: frozenset[AtomKey]) -> bool:
+        """Return whether atoms that always hold satisfy a condition, whatever its parameter is bound to.
+
+        This is a fast test that is sufficient, but not necessary, for a condition to hold at every
+        opportunity. Return False if the condition mentions several parameters, or if its parameter can be
+        bound to many objects.
+        """
+        known = self._never_failing.get(atoms)
+        if known is None:
+            known = self._never_failing[atoms] = self._find_never_fails(atoms)
+        return known
+
+    def _find_never_fails(self, atoms: frozenset[AtomKey]) -> bool:
+        mentioned, state = self._mentioned(atoms), self._always
+        if len(mentioned) > 1 or state is None:
+            return False
+        table, arity = self._demonstration.table, len(self._parameters)
+        kinds = [self._parameters[index].type for index in mentioned]
+        numbers = list(bits(table.of_type(kinds[0]))) if kinds else [0]
+        if len(numbers) > EXAMINED_GROUNDINGS:
+            return False
+        return all(holds(atoms, arity, (state, (number,) * arity)) for number in numbers)
+
+    @cached_property
+    def _always(self) -> EncodedTransition | None:
+        """A transition before which only the atoms hold that always hold; None if there are none."""
+        transitions = self._demonstration.transitions
+        if not transitions:
+            return None
+        return replace(transitions[0], before=functools.reduce(and_, (one.before for one in transitions)))
+
+
 class Opportunities:
     """The opportunities of one operator: its groundings that could have been used in the demonstrations.
 
@@ -113,7 +208,7 @@ class Opportunities:
             operator.add_effects,
         )
         self._limit = limit
-        self._found, self._lacking = ({} if cache is None else cache).setdefault(key, ({}, {}))
+        self._found = ({} if cache is None else cache).setdefault(key, {})
 
     def bits(self, *conditions: frozenset[AtomKey], stronger: frozenset[AtomKey] | None = None) -> float:
         """Return the evidence, in bits, that at least one of the conditions must hold.
@@ -137,12 +232,24 @@ class Opportunities:
     ) -> float:
         total = 0.0
         for demonstration in demonstrations:
-            count = len(self._of(demonstration))
-            lacking = self._without(conditions[0], demonstration, stronger)
-            for atoms in conditions[1:]:
-                lacking, _ = self._lacking_among(lacking, atoms, demonstration)
-            total += evidence_bits(count - len(lacking), count)
+            found = self._of(demonstration)
+            if any(map(found.never_fails, conditions)):
+                continue  # For speed: the demonstration contributes 0 bits.
+            lacking = found.everything
+            if stronger is not None:
+                lacking = self._lacking(stronger, found, lacking)
+            for atoms in conditions:
+                lacking = self._lacking(atoms, found, lacking)
+            count = len(found.data)
+            total += evidence_bits(count - lacking.bit_count(), count)
         return total
+
+    def _lacking(self, atoms: frozenset[AtomKey], found: DemonstrationOpportunities, among: int) -> int:
+        """Return those of the opportunities `among` at which a condition did not hold."""
+        lacking, tests = found.lacking(atoms, among)
+        if tests and self._limit is not None:
+            self._limit.spend(tests)
+        return lacking
 
     def bits_against(self, atom: AtomKey) -> float:
         """Return the evidence, in bits, that an atom over the operator's parameters must not hold."""
@@ -150,7 +257,7 @@ class Opportunities:
         for demonstration in self.demonstrations:
             if not demonstration.table.with_predicate(atom[0]):
                 continue  # The atom holds nowhere in this demonstration, which thus contributes 0 bits.
-            data = self._of(demonstration)
+            data = self._of(demonstration).data
             lacking = sum(
                 not transition.table.ground((atom,), objects) & transition.before
                 for transition, objects in data
@@ -160,71 +267,18 @@ class Opportunities:
 
     def always_hold(self, atoms: frozenset[AtomKey]) -> bool:
         """Return whether a condition holds at every opportunity of the examined demonstrations."""
-        return not any(
-            not self._never_fails(atoms, demonstration) and self._without(atoms, demonstration)
-            for demonstration in reversed(self._examined)
-        )
+        for demonstration in reversed(self._examined):
+            found = self._of(demonstration)
+            if not found.never_fails(atoms) and self._lacking(atoms, found, found.everything):
+                return False
+        return True
 
-    def _never_fails(self, atoms: frozenset[AtomKey], demonstration: EncodedDemonstration) -> bool:
-        """Return whether atoms that always hold satisfy a condition, whatever its parameter is bound to.
-
-        This is a fast test that is sufficient, but not necessary, for a condition to hold at every
-        opportunity. Return False if the condition mentions several parameters, or if its parameter can be
-        bound to many objects.
-        """
-        mentioned = {index for _, indices in atoms for index in indices if 0 <= index < self.arity}
-        if len(mentioned) > 1 or not demonstration.transitions:
-            return False
-        kinds = [self._operator.parameters[index].type for index in mentioned]
-        numbers = list(bits(demonstration.table.of_type(kinds[0]))) if kinds else [0]
-        if len(numbers) > EXAMINED_GROUNDINGS:
-            return False
-        always = functools.reduce(and_, (one.before for one in demonstration.transitions))
-        state = replace(demonstration.transitions[0], before=always)
-        return all(holds(atoms, self.arity, (state, (number,) * self.arity)) for number in numbers)
-
-    def _without(
-        self,
-        atoms: frozenset[AtomKey],
-        demonstration: EncodedDemonstration,
-        stronger: frozenset[AtomKey] | None = None,
-    ) -> list[Datum]:
-        """Return the opportunities in a demonstration at which a condition did not hold."""
-        known = self._lacking.get((demonstration, atoms))
-        if known is not None:
-            return known
-        data = self._of(demonstration) if stronger is None else self._without(stronger, demonstration)
-        lacking, tests = self._lacking_among(data, atoms, demonstration)
-        self._lacking[demonstration, atoms] = lacking
-        if self._limit is not None:
-            self._limit.spend(tests)
-        return lacking
-
-    def _lacking_among(
-        self, data: Sequence[Datum], atoms: frozenset[AtomKey], demonstration: EncodedDemonstration
-    ) -> tuple[list[Datum], int]:
-        """Return those of the given opportunities at which a condition did not hold, and the work in tests.
-
-        A condition is tested once for opportunities with the same relevant atoms and objects.
-        """
-        relevant = demonstration.table.with_predicates(name for name, _ in atoms)
-        mentioned = sorted({index for _, indices in atoms for index in indices if 0 <= index < self.arity})
-        results: dict[tuple[int, tuple[int, ...]], bool] = {}
-        lacking: list[Datum] = []
-        for datum in data:
-            transition, objects = datum
-            key = (transition.before & relevant, tuple([objects[index] for index in mentioned]))
-            held = results.get(key)
-            if held is None:
-                held = results[key] = holds(atoms, self.arity, datum)
-            if not held:
-                lacking.append(datum)
-        return lacking, len(results)
-
-    def _of(self, demonstration: EncodedDemonstration) -> list[Datum]:
+    def _of(self, demonstration: EncodedDemonstration) -> DemonstrationOpportunities:
         known = self._found.get(demonstration)
         if known is None:
-            known = self._found[demonstration] = list(self._applicable(demonstration))
+            parameters = self._operator.parameters
+            known = DemonstrationOpportunities(demonstration, parameters, self._applicable)
+            self._found[demonstration] = known
         return known
 
     @cached_property
@@ -253,100 +307,6 @@ class Opportunities:
                 held = (table.ground(adds, objects) & transition.before).bit_count()
                 if not adds or held < len(adds):
                     yield transition, objects
-
-
-def holds(atoms: frozenset[AtomKey], arity: int, datum: Datum, distinct: bool = False) -> bool:
-    """Return whether some objects satisfy a condition before a transition.
-
-    In the atoms, indices below `arity` stand for the objects of the operator's parameters. Indices from
-    `arity` on stand for unnamed objects: any objects can be chosen for them. With `distinct`, they must
-    differ from each other and from the objects of the parameters.
-    """
-    transition, objects = datum
-    named, *unnamed = _by_last_object(atoms, arity)
-    if not all(atoms_before(key, transition, objects) for key in named):
-        return False
-    return _satisfiable(unnamed, transition, tuple(objects), distinct)
-
-
-@lru_cache(maxsize=256)
-def _by_last_object(atoms: frozenset[AtomKey], arity: int) -> Sequence[Sequence[AtomKey]]:
-    """Group the atoms of a condition by the unnamed object with the highest index that they mention.
-
-    The first group contains the atoms without unnamed objects. Unnamed objects have indices from `arity`
-    on. In the result, they are renumbered, so that their indices are consecutive.
-    """
-    unnamed = sorted({index for _, indices in atoms for index in indices if index >= arity})
-    renumbered = {index: arity + rank for rank, index in enumerate(unnamed)}
-    groups: list[list[AtomKey]] = [[] for _ in range(len(unnamed) + 1)]
-    for name, indices in sorted(atoms):
-        key = (name, tuple([renumbered.get(index, index) for index in indices]))
-        groups[max(max(key[1], default=ANYTHING) - arity + 1, 0)].append(key)
-    return groups
-
-
-def _satisfiable(
-    by_last: Sequence[Sequence[AtomKey]],
-    transition: EncodedTransition,
-    bound: tuple[int, ...],
-    distinct: bool,
-) -> bool:
-    """Return whether objects for the remaining indices satisfy a condition before a transition.
-
-    `bound` contains the objects of the first indices. `by_last` contains, for each remaining index, the
-    atoms in which this index is the highest.
-    """
-    if not by_last:
-        return True
-    table = transition.table
-    found = (1 << len(table.objects)) - 1
-    for key in by_last[0]:
-        found &= satisfying_objects(key, transition, bound)
-        if not found:
-            return False
-    if distinct:
-        for number in bound:
-            found &= ~(1 << number)
-    if len(by_last) == 1:
-        return bool(found)
-    return any(_satisfiable(by_last[1:], transition, (*bound, one), distinct) for one in bits(found))
-
-
-def satisfying_objects(key: AtomKey, transition: EncodedTransition, bound: tuple[int, ...]) -> int:
-    """Return the mask of the objects that satisfied an atom before a transition.
-
-    In the atom's key, the index `len(bound)` stands for the object to be found. Smaller indices stand for
-    the objects in `bound`.
-    """
-    name, indices = key
-    table, last = transition.table, len(bound)
-    if name[0] == TYPE_PREFIX:
-        return table.of_type_named(name[1:])
-    mask = transition.before & table.with_predicate(name)
-    positions: list[int] = []
-    for position, index in enumerate(indices):
-        if index == last:
-            positions.append(position)
-        elif 0 <= index < last:
-            mask &= table.with_argument(name, position, bound[index])
-    if len(positions) > 1:
-        rows = ([table.arguments[atom][position] for position in positions] for atom in bits(mask))
-        return functools.reduce(or_, (1 << row[0] for row in rows if len(set(row)) == 1), 0)
-    return table.objects_at(positions[0], mask)
-
-
-def atoms_before(key: AtomKey, transition: EncodedTransition, bound: Sequence[int]) -> int:
-    """Return the mask of the atoms before a transition that match a key.
-
-    An atom matches if it has the key's predicate and matching arguments: where the key has an index below
-    `len(bound)`, the argument must be `bound[index]`. The other arguments may be any objects.
-    """
-    name, indices = key
-    mask = transition.before & transition.table.with_predicate(name)
-    for position, index in enumerate(indices):
-        if 0 <= index < len(bound):
-            mask &= transition.table.with_argument(name, position, bound[index])
-    return mask
 
 
 def evenly(items: Sequence[T], count: int) -> Sequence[T]:

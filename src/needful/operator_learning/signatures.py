@@ -13,14 +13,14 @@ from operator import and_, or_
 
 from needful.abstraction.atom_table import AtomKey, AtomTable, bits
 from needful.core.objects import Type
-from needful.operator_learning.encoding import EncodedTransition
-from needful.operator_learning.induction import Datum
-from needful.operator_learning.opportunities import (
+from needful.operator_learning.condition_tests import (
     ANYTHING,
     TYPE_PREFIX,
     atoms_before,
     satisfying_objects,
 )
+from needful.operator_learning.encoding import EncodedTransition
+from needful.operator_learning.induction import Datum
 
 # The maximum number of sets of atoms that `shared_signatures` keeps.
 MAX_CONDITIONS = 8

@@ -15,8 +15,8 @@ from typing import NamedTuple, TypeAlias
 
 from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.objects import Type
+from needful.operator_learning.condition_tests import ANYTHING
 from needful.operator_learning.induction import Datum
-from needful.operator_learning.opportunities import ANYTHING
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.signatures import (
     Signature,

@@ -23,28 +23,25 @@ evidence, because many conditions hold everywhere. So one of the following must 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.objects import Variable
 from needful.operator_learning.candidates import Candidate, canonical_candidate
-from needful.operator_learning.case_conditions import best_division, linking_division, supplied_keys
+from needful.operator_learning.case_conditions import supplied_keys
 from needful.operator_learning.condition_proposals import (
-    ENOUGH_BITS,
-    MIN_BITS,
     Pattern,
     Proposal,
     ProposalKey,
+    divisions_of,
     is_linked,
-    opportunities_of,
     proposals_for,
 )
 from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.hill_climbing import Climb, Resume
-from needful.operator_learning.induction import Datum, LiftedAtomMap, lifted_atoms
+from needful.operator_learning.induction import LiftedAtomMap, lifted_atoms
 from needful.operator_learning.learning_problem import LearningProblem, TooManyOperators
 from needful.operator_learning.objective import Hypothesis
 from needful.operator_learning.opportunities import WorkLimitReached
@@ -60,9 +57,6 @@ MAX_ACCEPTED = 3
 # maximum number of conditions that are tried for each of them.
 MAX_FURTHER_CONDITIONS = 2
 MAX_TRIED = 3
-# The proposals for an operator, given by its text, its transitions, and the patterns of the conditions that
-# other operators of its controller require.
-ProposalCache: TypeAlias = dict[tuple[str, tuple[Datum, ...], frozenset[Pattern]], list[Proposal]]
 
 
 def conditions_on_unnamed_objects(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb:
@@ -87,7 +81,6 @@ class ConditionSearch:
         problem: the learning problem.
         resume: continues hill climbing.
         tried: the operators and conditions that were tried.
-        cache: the proposals for an operator and its transitions.
         patterns: the predicates of the accepted divisions into cases.
         accepted: how often each condition was accepted, by its controller and its predicates. Hill climbing
             may replace an operator with a condition by one without it. Then the condition is accepted again
@@ -98,7 +91,6 @@ class ConditionSearch:
     problem: LearningProblem
     resume: Resume
     tried: set[tuple[str, Signature, int]] = field(default_factory=set)
-    cache: ProposalCache = field(default_factory=dict)
     patterns: set[Pattern] = field(default_factory=set)
     accepted: Counter[ProposalKey] = field(default_factory=Counter)
 
@@ -171,17 +163,25 @@ class ConditionSearch:
         found: list[Proposal] = []
         for fitted in hypothesis.fitted:
             known = self._known_patterns(fitted)
-            key = (fitted.operator.text, fitted.data, known)
-            if key not in self.cache:
-                self.cache[key] = list(proposals_for(fitted, self.problem, known))
+            proposals = self._cached(proposals_for, fitted, known)
             others = _consumed_by_others(fitted, hypothesis)
-            for one in self.cache[key]:
+            for one in proposals:
                 alike = any(name in others for name, _ in _consumed(one)) if one.consumed else False
                 is_known = (one.pattern in known or alike) and self.accepted[one.key] < MAX_ACCEPTED
                 found.append(one._replace(fitted=fitted, known=is_known, familiar=self._is_familiar(one)))
         purposeless = _purposeless_predicates(hypothesis)
         promising = (one for one in found if one.is_promising(purposeless))
         return sorted(promising, key=lambda one: one.rank)
+
+    def _cached(
+        self, propose: Callable[..., Iterator[Proposal]], fitted: FittedOperator, *given: Hashable
+    ) -> list[Proposal]:
+        """Return the proposals that a function makes for an operator, its transitions and `given`."""
+        key = (propose, fitted.operator.text, fitted.data, *given)
+        known: list[Proposal] | None = self.problem.proposals.get(key)
+        if known is None:
+            known = self.problem.proposals[key] = list(propose(fitted, self.problem, *given))
+        return known
 
     def _is_familiar(self, proposal: Proposal) -> bool:
         """Return whether a condition with the same predicates was accepted for another controller."""
@@ -216,16 +216,10 @@ class ConditionSearch:
         purposeless = purposeless_steps(hypothesis)
         known = frozenset[frozenset[str]]().union(*self.patterns)
         for fitted in hypothesis.fitted:
-            opportunities = opportunities_of(fitted, self.problem)
-            supplied = supplied_keys(fitted, purposeless)
-            signatures = self.problem.signatures
-            division = best_division(fitted, opportunities, supplied, known, signatures)
-            if division is not None and division.bits >= MIN_BITS:
-                proposal = Proposal(fitted, division.conditions, division.bits)
-                found.append(proposal._replace(repeated=proposal.pattern in self.patterns))
-            division = linking_division(fitted, opportunities)
-            if division is not None and division.bits >= ENOUGH_BITS:
-                found.append(Proposal(fitted, division.conditions, division.bits, links=True))
+            supplied = frozenset(supplied_keys(fitted, purposeless))
+            for one in self._cached(divisions_of, fitted, supplied, known):
+                repeated = not one.links and one.pattern in self.patterns
+                found.append(one._replace(fitted=fitted, repeated=repeated))
         return sorted(found, key=lambda one: one.rank)
 
 
