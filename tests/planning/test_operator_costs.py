@@ -17,11 +17,11 @@ from engine_answers import Both
 from needful.abstraction.atom_table import bits
 from needful.core.atoms import AbstractState, Predicate
 from needful.core.controllers import Controller
+from needful.core.limits import Budget
 from needful.core.objects import Variable
 from needful.core.operators import GroundOperator
 from needful.core.plans import SearchStatistics, Suspect
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.planning.budget import Budget
 from needful.planning.costs import MAX_SURCHARGE, SURCHARGE, OperatorCosts, Suspicions
 from needful.planning.engines.a_star import AStar
 from needful.planning.engines.greedy import Greedy

@@ -8,11 +8,11 @@ import pytest
 
 import needful.planning.planners as planners
 from fake_clock import FakeClock
+from needful.core.limits import Budget
 from needful.core.plans import SearchStatistics
 from needful.errors import PlannerError, UnknownNameError
 from needful.evaluation.records import config_hash
 from needful.planning.bilevel import PlanningConfig
-from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.engines.native_planner import ENGINE_BUILT, NativeProblem
 from needful.planning.engines.python_planner import PythonPlanner, PythonProblem

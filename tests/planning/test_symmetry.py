@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from needful.abstraction.atom_table import bits
 from needful.core.atoms import AbstractState
+from needful.core.limits import Budget
 from needful.core.objects import Object
 from needful.core.plans import Outcome, SearchStatistics
-from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.engines.greedy import Greedy
 from needful.planning.engines.python_planner import with_failure

@@ -15,8 +15,8 @@ import toy_world
 from fake_clock import FakeClock
 from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
-from needful.core.deadline import Deadline
 from needful.core.demonstrations import Demonstration
+from needful.core.limits import Deadline
 from needful.core.model import Vocabulary
 from needful.core.objects import Type
 from needful.core.state import State

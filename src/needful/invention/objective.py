@@ -13,12 +13,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
+from needful.core.limits import NO_DEADLINE, Budget, Deadline
 from needful.core.operators import Operator
 from needful.core.plans import AbstractPlan
 from needful.core.tasks import AbstractTask
-from needful.planning.budget import Budget
 from needful.planning.interfaces import Planner
 from needful.planning.planners import generate_abstract_plans
 

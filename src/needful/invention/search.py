@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from needful.core.atoms import Predicate
-from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.definitions import AnyDefinition, defined_predicate
 from needful.core.demonstrations import Demonstration
 from needful.core.expressions import Expression
+from needful.core.limits import NO_DEADLINE, Deadline
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import GroundOperator, Operator, OperatorData
 from needful.errors import LearningTimeoutError

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from needful.core.atoms import AbstractState
 from needful.core.controllers import Execute, GroundController
-from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
+from needful.core.limits import NO_DEADLINE, Deadline
 from needful.core.state import State
 
 # If fewer demonstrations than this have no superfluous step, all demonstrations are used.

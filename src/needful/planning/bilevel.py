@@ -12,12 +12,12 @@ from typing import TypeAlias
 from needful.abstraction import abstract
 from needful.core.atoms import AbstractState
 from needful.core.controllers import Execute
+from needful.core.limits import Budget, Clock
 from needful.core.model import PlanningModel
 from needful.core.plans import AbstractPlan, Outcome, PlanningResult, SearchStatistics, necessary_atoms
 from needful.core.tasks import AbstractTask, Task
 from needful.errors import InvalidInputError, UnknownNameError, check_at_least, check_seconds
 from needful.planning.attempt import Attempt
-from needful.planning.budget import Budget, Clock
 from needful.planning.failure_details import add_failure_details
 from needful.planning.interfaces import Planner
 from needful.planning.planners import default_planner

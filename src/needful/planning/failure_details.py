@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from needful.core.atoms import GroundAtom
 from needful.core.controllers import GroundController
+from needful.core.limits import Budget
 from needful.core.operators import Operator
 from needful.core.plans import Outcome, PlanningResult, SearchStatistics
 from needful.core.tasks import AbstractTask
-from needful.planning.budget import Budget
 from needful.planning.interfaces import Planner, Problem
 
 # The maximum number of nodes in the search for one goal atom. The limit is small, so that a failed task

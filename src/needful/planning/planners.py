@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
+from needful.core.limits import Budget
 from needful.core.operators import Operator
 from needful.core.plans import AbstractPlan, SearchStatistics
 from needful.core.tasks import AbstractTask
 from needful.errors import UnknownNameError
-from needful.planning.budget import Budget
 from needful.planning.engines.native_planner import ENGINE_BUILT, NativePlanner, supports_portfolio
 from needful.planning.engines.python_planner import PythonPlanner
 from needful.planning.interfaces import Planner, Problem, Search

@@ -19,13 +19,13 @@ import numpy as np
 
 from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.controllers import Execute, Execution, GroundController, Parameters
+from needful.core.limits import Budget
 from needful.core.model import Sampler
 from needful.core.objects import Object
 from needful.core.operators import GroundOperator
 from needful.core.plans import AbstractPlan, Draw, Failure, Outcome, Suspect
 from needful.core.state import State
 from needful.errors import InvalidInputError
-from needful.planning.budget import Budget
 from needful.planning.costs import StepMisses
 from needful.planning.failed_draws import FailedDraws, progress, with_draws
 from needful.planning.failure_reports import FailureReports

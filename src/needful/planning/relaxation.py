@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 
+from needful.core.limits import Budget
 from needful.core.operators import Operator
 from needful.core.plans import AbstractPlan, IgnoredPrecondition
 from needful.core.tasks import AbstractTask
-from needful.planning.budget import Budget
 from needful.planning.interfaces import Planner, Problem
 
 

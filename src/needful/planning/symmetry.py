@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from needful.abstraction.atom_table import bits
-from needful.planning.budget import Budget
+from needful.core.limits import Budget
 from needful.planning.grounding import GroundProblem
 
 # A renaming of objects: for each object number, the number of the object that replaces it.

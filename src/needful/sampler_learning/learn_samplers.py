@@ -20,8 +20,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
+from needful.core.limits import NO_DEADLINE, Deadline
 from needful.core.model import Sampler
 from needful.core.operators import OperatorData
 from needful.sampler_learning.datasets import SamplerExamples, sampler_examples

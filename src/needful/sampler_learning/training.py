@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from needful.core.deadline import NO_DEADLINE, Deadline
+from needful.core.limits import NO_DEADLINE, Deadline
 from needful.errors import InvalidInputError, check_at_least
 from needful.sampler_learning.networks import (
     Backpropagation,

@@ -11,9 +11,9 @@ import pytest
 
 import needful.planning.engines.native_planner as native_planner
 from needful.core.atoms import Predicate
+from needful.core.limits import Budget
 from needful.core.plans import Outcome, SearchStatistics
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.planning.budget import Budget
 from needful.planning.costs import UNIT_COSTS
 from needful.planning.engines.a_star import AStar
 from needful.planning.engines.greedy import Greedy

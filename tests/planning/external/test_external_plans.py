@@ -11,10 +11,10 @@ import pytest
 
 from external_planners import NEVER_ENDING, all_gone, noted_group, script
 from fake_clock import FakeClock
+from needful.core.limits import Budget
 from needful.core.plans import Outcome, SearchStatistics
 from needful.errors import InvalidInputError, PlannerError
 from needful.evaluation.records import config_hash
-from needful.planning.budget import Budget
 from needful.planning.external.external_plans import ExternalPlans
 from needful.planning.external.programs import FastDownward, KStar
 from needful.planning.grounding import GroundProblem

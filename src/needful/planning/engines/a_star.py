@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from needful.abstraction.atom_table import bits
+from needful.core.limits import Budget
 from needful.core.plans import Outcome, SearchStatistics
 from needful.errors import InvalidInputError
 from needful.planning.action_elimination import TrimmedPlans
-from needful.planning.budget import Budget
 from needful.planning.engines.search_space import SearchSpace, SearchStream
 from needful.planning.grounding import GroundProblem
 from needful.planning.heuristics import LmCut

@@ -15,9 +15,9 @@ import heapq
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from needful.core.limits import Budget
 from needful.core.plans import Outcome, SearchStatistics
 from needful.planning.action_elimination import TrimmedPlans
-from needful.planning.budget import Budget
 from needful.planning.engines.search_space import SearchSpace, SearchStream
 from needful.planning.grounding import GroundProblem
 from needful.planning.heuristics import Ff, RelaxedPlan

@@ -13,12 +13,12 @@ from itertools import chain
 from typing import TypeAlias
 
 from needful.core.atoms import GroundAtom, LiftedAtom, Predicate
+from needful.core.limits import Budget
 from needful.core.objects import Object, Type, Variable, counted, short_repr
 from needful.core.operators import GroundOperator, Operator
 from needful.core.plans import AbstractPlan, Outcome, SearchStatistics
 from needful.core.tasks import AbstractTask
 from needful.errors import InvalidInputError
-from needful.planning.budget import Budget
 from needful.planning.costs import UNIT_COSTS, OperatorCosts
 from needful.planning.engines.a_star import AStar
 from needful.planning.engines.greedy import Greedy

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Self
 
+from needful.core.limits import Budget
 from needful.core.plans import Outcome, SearchStatistics
-from needful.planning.budget import Budget
 from needful.planning.grounding import GroundProblem
 from needful.planning.symmetry import Symmetry
 

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from enum import Enum
 
 from needful.core.atoms import Predicate
+from needful.core.limits import Budget
 from needful.core.model import Vocabulary
 from needful.core.objects import Abbreviated, Object, Type
 from needful.core.operators import GroundOperator, Operator
 from needful.core.plans import AbstractPlan
 from needful.core.tasks import AbstractTask
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.planning.budget import Budget
 from needful.planning.grounding import ground
 from needful.planning.pddl.names import NameTable, definition_comment, make_unique
 from needful.planning.pddl.write_actions import (
