@@ -11,8 +11,8 @@ import numpy as np
 from needful.core.atoms import AbstractState, GroundAtom, Predicate
 from needful.core.definitions import AnyDefinition
 from needful.core.demonstrations import Demonstration
-from needful.core.expressions import feature_array
 from needful.core.objects import Type
+from needful.core.state import feature_array
 from needful.errors import DemonstrationError
 
 

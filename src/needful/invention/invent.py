@@ -18,8 +18,7 @@ from needful.core.atoms import Predicate
 from needful.core.controllers import Execute
 from needful.core.definitions import AnyDefinition, Conjunction, Definition, defined_predicate
 from needful.core.demonstrations import Demonstration
-from needful.core.expressions import Expression, find_kind
-from needful.core.formulas import parse_formula
+from needful.core.expressions import Expression, find_kind, parse_formula
 from needful.core.limits import NO_DEADLINE, Deadline
 from needful.core.model import Vocabulary
 from needful.core.tasks import Task
