@@ -24,8 +24,8 @@ from needful.core.operators import GroundOperator, OperatorData
 from needful.core.plans import necessary_atoms
 from needful.core.state import State
 from needful.core.tasks import AbstractTask, Task
-from needful.invention.objective import MAX_GROUND_OPERATORS, Suffix
 from needful.invention.proposals import Use
+from needful.invention.scoring import MAX_GROUND_OPERATORS, Suffix
 from needful.planning.interfaces import Planner
 from needful.planning.planners import generate_abstract_plans
 from needful.sampler_learning.datasets import SamplerExamples, sampler_examples

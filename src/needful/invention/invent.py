@@ -34,13 +34,13 @@ from needful.errors import (
     UnknownNameError,
     at_least,
 )
-from needful.invention.abstracted import DemonstrationAbstractor
 from needful.invention.experiments import Simulator
 from needful.invention.grammar import enumerate_expressions
 from needful.invention.proposals import Proposal, enough_evidence
 from needful.invention.repair import Bench, repair
 from needful.invention.result import MAX_EXAMPLES, Examples, InventedPredicate, Invention
-from needful.invention.search import Scored, Scorer, UsesByName, climb, first_steps, prune
+from needful.invention.scoring import DemonstrationAbstractor, Scored, Scorer
+from needful.invention.search import UsesByName, climb, first_steps, prune
 from needful.planning.planners import make_planner
 
 # With a simulator, the first search accepts only clear predicates. A predicate is clear if it excludes
