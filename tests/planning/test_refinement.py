@@ -18,7 +18,7 @@ from needful.core.plans import AbstractPlan, Failure, Outcome, necessary_atoms
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.errors import InvalidInputError
-from needful.planning.failed_draws import MAX_REJECTIONS
+from needful.planning.failed_tries import MAX_REJECTIONS
 from needful.planning.refinement import (
     MAX_DRAWS_PER_TRY,
     Refinement,

@@ -2,9 +2,9 @@
 
 from needful.core.limits import Budget as Budget
 from needful.planning.costs import OperatorCosts as OperatorCosts
-from needful.planning.engines.a_star import AStar as AStar
-from needful.planning.engines.greedy import Greedy as Greedy
 from needful.planning.engines.python_planner import PythonPlanner as PythonPlanner
+from needful.planning.engines.searches import AStar as AStar
+from needful.planning.engines.searches import Greedy as Greedy
 from needful.planning.interfaces import HeuristicEstimate as HeuristicEstimate
 from needful.planning.interfaces import Planner as Planner
 from needful.planning.planners import AutoPlanner as AutoPlanner

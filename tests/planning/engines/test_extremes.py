@@ -17,10 +17,9 @@ from needful.core.limits import Budget
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import Operator
 from needful.core.plans import Outcome, SearchStatistics
-from needful.planning.engines.a_star import AStar
-from needful.planning.engines.greedy import Greedy
 from needful.planning.engines.native_planner import NativePlanner
 from needful.planning.engines.python_planner import PythonPlanner
+from needful.planning.engines.searches import AStar, Greedy
 from needful.planning.portfolio import (
     Portfolio,
     Stage,

@@ -20,8 +20,8 @@ from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
 from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.costs import OperatorCosts
-from needful.planning.engines.a_star import AStar
 from needful.planning.engines.python_planner import PythonPlanner, with_failure
+from needful.planning.engines.searches import AStar
 from needful.planning.grounding import GroundProblem
 from needful.planning.interfaces import Search
 from planning_problems import (

@@ -18,7 +18,7 @@ from needful.core.objects import Type
 from needful.core.plans import SearchStatistics
 from needful.core.tasks import AbstractTask
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.planning.engines.a_star import AStar
+from needful.planning.engines.searches import AStar
 from needful.planning.grounding import ground
 from needful.planning.pddl.reader import PddlDomain, read_pddl_domain
 

@@ -20,9 +20,8 @@ from needful.core.plans import AbstractPlan, Outcome, SearchStatistics
 from needful.core.tasks import AbstractTask
 from needful.errors import InvalidInputError
 from needful.planning.costs import UNIT_COSTS, OperatorCosts
-from needful.planning.engines.a_star import AStar
-from needful.planning.engines.greedy import Greedy
 from needful.planning.engines.python_planner import INITIAL_ATOMS, check_steps, failures_at
+from needful.planning.engines.searches import AStar, Greedy
 from needful.planning.heuristics import LmCut
 from needful.planning.portfolio import Portfolio, Stage, anytime_portfolio
 
