@@ -114,18 +114,18 @@ def _catalogue() -> Mapping[str, Callable[[], Planner]]:
 
 # The next functions create planners that run external programs. Their modules are imported only on demand.
 def _fast_downward_lama() -> Planner:
-    from needful.planning.external.programs import LAMA_FIRST, FastDownward
+    from needful.planning.engines.external_programs import LAMA_FIRST, FastDownward
 
     return PythonPlanner(FastDownward(LAMA_FIRST))
 
 
 def _fast_downward_lmcut() -> Planner:
-    from needful.planning.external.programs import OPTIMAL, FastDownward
+    from needful.planning.engines.external_programs import OPTIMAL, FastDownward
 
     return PythonPlanner(FastDownward(OPTIMAL))
 
 
 def _k_star() -> Planner:
-    from needful.planning.external.programs import KStar
+    from needful.planning.engines.external_programs import KStar
 
     return PythonPlanner(KStar())

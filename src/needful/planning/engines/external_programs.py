@@ -13,7 +13,7 @@ from needful.core.limits import Budget
 from needful.core.plans import SearchStatistics
 from needful.errors import InvalidInputError
 from needful.planning.action_elimination import TrimmedPlans
-from needful.planning.external.external_plans import ExternalPlans, Program, Steps, find_program, parse_step
+from needful.planning.engines.external_plans import ExternalPlans, Program, Steps, find_program, parse_step
 from needful.planning.grounding import GroundProblem
 
 OPTIMAL = "astar(lmcut())"
