@@ -27,7 +27,7 @@ from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.objective import Hypothesis
 from needful.operator_learning.wrong_atoms import keep_atoms
-from needful.policies.rollout import follow, shoot
+from needful.policies.graph_policy import follow, shoot
 
 
 def necessary_approach(name: str, description: str, config: OperatorLearningConfig) -> BilevelApproach:

@@ -20,8 +20,7 @@ from needful.core.tasks import Task
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError, importing_extra
 from needful.planning.bilevel import PlanningConfig
-from needful.policies.graph_policy import GraphPolicy
-from needful.policies.rollout import RolloutLimits, follow
+from needful.policies.graph_policy import GraphPolicy, RolloutLimits, follow
 from needful.seeding import rng_for
 from needful.storage.json_fields import JsonValue
 from needful.storage.model_directory import StoredPolicy, save_policy
