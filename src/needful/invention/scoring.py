@@ -107,7 +107,7 @@ class Scorer:
         demonstrations = self.abstractor.with_predicates(predicates)
         data = self._learn([demonstrations[i] for i in self.training])
         operators = [one.operator for one in data]
-        suffixes = plan_suffixes(
+        suffixes = _plan_suffixes(
             operators, demonstrations, self.scoring, self.planner, self.max_nodes, stop_above, self.deadline
         )
         return Scored(tuple(predicates), data, suffixes)
@@ -158,7 +158,7 @@ class Suffix:
         return bool(self.plan) and self.cost > 0 and len(self.plan or ()) <= len(demonstration) - self.step
 
 
-def plan_suffixes(
+def _plan_suffixes(
     operators: Sequence[Operator],
     demonstrations: Sequence[Demonstration],
     indices: Sequence[int],

@@ -183,10 +183,10 @@ def plan(
         result = attempt.run()
     adaptive = config.adaptive and config.max_abstract_plans > 1
     if result.outcome is Outcome.NO_ABSTRACT_PLAN and adaptive and not strict:
-        result = add_failure_details(result, abstracted, operators, config.planner, budget)
+        result = _add_failure_details(result, abstracted, operators, config.planner, budget)
         ways = relaxations(operators, abstracted, config.planner, budget)
         return _ignoring_preconditions(attempt, ways) or result
-    return add_failure_details(result, abstracted, operators, config.planner, budget)
+    return _add_failure_details(result, abstracted, operators, config.planner, budget)
 
 
 def _check(task: Task, model: PlanningModel) -> None:
@@ -289,7 +289,7 @@ def _without(operator: Operator, ignored: Sequence[IgnoredPrecondition]) -> Oper
     )
 
 
-def add_failure_details(
+def _add_failure_details(
     result: PlanningResult,
     task: AbstractTask,
     operators: Sequence[Operator],
@@ -302,13 +302,13 @@ def add_failure_details(
     these are the unreachable goal atoms. Other results are returned unchanged.
     """
     if result.failure is not None:
-        return explain_rejections(result)
+        return _explain_rejections(result)
     if result.outcome is not Outcome.NO_ABSTRACT_PLAN:
         return result
-    return replace(result, unreachable=unreachable_atoms(task, operators, planner, budget))
+    return replace(result, unreachable=_unreachable_atoms(task, operators, planner, budget))
 
 
-def unreachable_atoms(
+def _unreachable_atoms(
     task: AbstractTask, operators: Sequence[Operator], planner: Planner, budget: Budget
 ) -> tuple[GroundAtom, ...]:
     """Return the goal atoms that are unreachable even as the only goal.
@@ -333,7 +333,7 @@ def _may_have_plan(problem: Problem, budget: Budget) -> bool:
     return next(stream, None) is not None or stream.end_reason is not Outcome.NO_ABSTRACT_PLAN
 
 
-def explain_rejections(result: PlanningResult) -> PlanningResult:
+def _explain_rejections(result: PlanningResult) -> PlanningResult:
     """Return the result with the reasons why draws were rejected, if the initiation test gives any."""
     failure = result.failure
     if failure is None or failure.operator is None:
