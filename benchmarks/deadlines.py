@@ -16,9 +16,9 @@ import argparse
 import time
 
 from families import BOOKS, books
+from needful.core.limits import Budget
 from needful.core.plans import SearchStatistics
 from needful.core.tasks import AbstractTask
-from needful.planning.budget import Budget
 from needful.planning.interfaces import Planner
 from needful.planning.planners import make_planner
 from notation import Domain, read_domain

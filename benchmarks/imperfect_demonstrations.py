@@ -41,8 +41,8 @@ from imperfect_demonstrations_report import CLEAN, Measurement, print_table, wit
 from needful.approaches.bilevel import BilevelApproach, learn_model
 from needful.approaches.catalogue import BILEVEL_APPROACHES
 from needful.approaches.learned_model import LearnedModel
-from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstrations
+from needful.core.limits import NO_DEADLINE, Deadline
 from needful.demos.collect import collect_replays
 from needful.demos.imperfections import ImperfectionRates, flip_atoms, make_imperfect
 from needful.envs.contract import Environment

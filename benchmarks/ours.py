@@ -8,11 +8,11 @@ from dataclasses import asdict, replace
 
 from answers import Answer, best, stopped, valid
 from families import Case
+from needful.core.limits import Budget
 from needful.core.operators import Operator
 from needful.core.plans import SearchStatistics
 from needful.core.tasks import AbstractTask
-from needful.planning.budget import Budget
-from needful.planning.engines.a_star import AStar
+from needful.planning.engines.searches import AStar
 from needful.planning.interfaces import Planner
 from needful.planning.planners import AutoPlanner, make_planner
 from needful.planning.portfolio import Portfolio, Stage

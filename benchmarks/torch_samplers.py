@@ -13,15 +13,18 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from needful.sampler_learning.networks import LOGISTIC, Head, NetworkShape, initial_weights
 from needful.sampler_learning.training import (
     CHECK_EVERY,
     EPSILON,
+    LOGISTIC,
     MAX_OVERFITTING,
     MEAN_DECAY,
     SQUARE_DECAY,
+    Head,
+    NetworkShape,
     TrainingProblem,
     TrainingSchedule,
+    initial_weights,
 )
 
 

@@ -31,12 +31,12 @@ from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom
 from needful.core.canonical import interchangeable
 from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration, Demonstrations, Transition
+from needful.core.limits import Budget
 from needful.core.model import Vocabulary
 from needful.core.objects import Object, Variable
 from needful.core.operators import DeletePattern, GroundOperator, Operator, Wildcard
 from needful.core.plans import AbstractPlan, necessary_atoms
 from needful.core.tasks import AbstractTask
-from needful.planning.budget import Budget
 from needful.planning.planners import AutoPlanner, generate_abstract_plans
 from needful.storage.demonstrations import read_demonstrations
 

@@ -1,4 +1,4 @@
-// A* that continues after each plan: a stream of plans, cheapest first; see planning/engines/a_star.py.
+// A* that continues after each plan: a stream of plans, cheapest first; see planning/engines/searches.py.
 #pragma once
 
 #include <queue>

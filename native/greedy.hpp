@@ -1,4 +1,4 @@
-// Lazy greedy best-first search with the FF heuristic and preferred operators; see planning/engines/greedy.py.
+// Lazy greedy best-first search with the FF heuristic and preferred operators; see planning/engines/searches.py.
 #pragma once
 
 #include <array>

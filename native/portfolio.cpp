@@ -27,7 +27,7 @@ void PortfolioStream::start_stage(DeadlinePoller& deadline, SearchStatistics& st
         search_ = std::make_unique<Greedy>(problem_, stage.symmetries, seed_, deadline, statistics);
     else
         search_ = std::make_unique<AStar>(problem_, stage.weight, stage.symmetries, seed_, deadline, statistics);
-    // Optimal plans are not trimmed; see planning/engines/a_star.py.
+    // Optimal plans are not trimmed; see planning/engines/searches.py.
     if (stage.greedy || stage.weight > 1) search_ = std::make_unique<TrimmedPlans>(std::move(search_), problem_);
 }
 

@@ -1,4 +1,5 @@
-// Symmetry reduction: states that differ only in interchangeable objects become one; see planning/symmetry.py.
+// Symmetry reduction: states that differ only in interchangeable objects become one;
+// see planning/engines/search_space.py.
 #pragma once
 
 #include <map>

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import planning_problems
+from needful.core.limits import Budget
 from needful.core.objects import Object
 from needful.core.plans import AbstractPlan, Outcome, SearchStatistics
-from needful.planning.budget import Budget
 from needful.planning.engines.native_planner import NativePlanner
 from needful.planning.engines.python_planner import PythonPlanner
 from needful.planning.interfaces import Problem

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from needful.errors import PlannerError
-from needful.planning.external.programs import OPTIMAL, FastDownward, KStar
+from needful.planning.engines.external_programs import OPTIMAL, FastDownward, KStar
 from needful.planning.interfaces import Search
 
 # Writes its process group to a file and leaves grandchildren behind that ignore signals.

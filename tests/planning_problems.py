@@ -14,11 +14,11 @@ from families import Case
 from needful.abstraction import abstract
 from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
 from needful.core.controllers import Controller
+from needful.core.limits import Budget
 from needful.core.model import Vocabulary
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import DeletePattern, GroundOperator, Operator, Wildcard
 from needful.core.tasks import AbstractTask
-from needful.planning.budget import Budget
 from needful.planning.grounding import GroundProblem, ground
 from needful.planning.interfaces import Planner
 from needful.planning.interfaces import Problem as PlannerProblem

@@ -16,8 +16,8 @@ from needful.approaches.base import LearningConfig
 from needful.approaches.bilevel import learn_model, with_experiments, with_validation
 from needful.approaches.catalogue import NECESSARY, BilevelApproach
 from needful.approaches.learned_model import LearnedModel
-from needful.core.deadline import Deadline
 from needful.core.demonstrations import Demonstration
+from needful.core.limits import Deadline
 from needful.core.model import Vocabulary
 from needful.demos.collect import OracleDemonstrator, collect_demonstrations
 from needful.envs.catalogue import make_environment

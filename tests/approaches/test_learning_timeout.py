@@ -12,7 +12,7 @@ from command_line import needful
 from fake_clock import FakeClock
 from needful.approaches.bilevel import learn_model, with_experiments
 from needful.approaches.catalogue import BILEVEL_APPROACHES
-from needful.core.deadline import Deadline
+from needful.core.limits import Deadline
 from needful.demos.collect import OracleDemonstrator, collect_demonstrations
 from needful.envs.catalogue import make_environment
 from needful.errors import InvalidInputError, LearningTimeoutError

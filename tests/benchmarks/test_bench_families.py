@@ -10,7 +10,7 @@ import families
 from answers import valid
 from families import BOOKS, FAMILIES, Case
 from needful.core.atoms import GroundAtom
-from needful.planning.budget import Budget
+from needful.core.limits import Budget
 from needful.planning.grounding import ground
 from needful.planning.pddl.writer import write_pddl
 from needful.planning.planners import generate_abstract_plans, make_planner

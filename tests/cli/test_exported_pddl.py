@@ -12,6 +12,7 @@ from pddl.parser.problem import ProblemParser
 
 from command_line import succeed
 from needful.abstraction import abstract
+from needful.core.limits import Budget
 from needful.core.model import PlanningModel
 from needful.core.plans import SearchStatistics
 from needful.core.tasks import AbstractTask
@@ -19,8 +20,7 @@ from needful.demos.collect import OracleDemonstrator, collect_demonstrations
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
 from needful.operator_learning.learn_operators import learn_operators
-from needful.planning.budget import Budget
-from needful.planning.engines.a_star import AStar
+from needful.planning.engines.searches import AStar
 from needful.planning.grounding import ground
 from needful.planning.pddl.reader import read_pddl_domain
 from needful.planning.pddl.writer import PddlStyle

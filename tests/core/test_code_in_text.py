@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from needful.core.code_in_text import code_as_html, quote_code
+from needful.core.cards import code_as_html, quote_code
 
 LONG = "x" * 501
 

@@ -10,7 +10,8 @@ import pytest
 
 from needful import InvalidInputError, Object, State, Type, UnknownNameError, abstract
 from needful.core.definitions import Conjunction, Definition, defined_predicate, true_tuples
-from needful.core.expressions import KINDS, Expression, feature_array
+from needful.core.expressions import KINDS, Expression
+from needful.core.state import feature_array
 
 THING = Type("thing", ("x", "y", "theta", "id"))
 ROBOT = Type("robot", ("x", "y", "theta", "id", "battery"), THING)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from needful import Expression, InvalidInputError, State, Type
-from needful.core.expressions import feature_array
-from needful.core.formulas import parse_formula
+from needful.core.expressions import parse_formula
+from needful.core.state import feature_array
 
 BOX = Type("box", ("x", "y", "width"))
 GAP = "gap: abs(a.x - b.x) - a.width / 2 + max(-b.y, 1)"

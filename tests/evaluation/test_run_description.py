@@ -24,8 +24,8 @@ from needful.evaluation.run_description import (
 )
 from needful.evaluation.run_folder import RunFolder, differing_results
 from needful.planning.bilevel import PlanningConfig
+from needful.planning.engines.external_programs import FastDownward
 from needful.planning.engines.python_planner import PythonPlanner
-from needful.planning.external.programs import FastDownward
 from needful.planning.planners import make_planner
 
 SCREWS = needful.make_environment("screws")

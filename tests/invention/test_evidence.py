@@ -24,7 +24,6 @@ from needful import (
 )
 from needful.core.definitions import Conjunction, Definition, defined_predicate
 from needful.core.operators import GroundedTransition, OperatorData
-from needful.invention.abstracted import DemonstrationAbstractor
 from needful.invention.proposals import (
     Proposal,
     Use,
@@ -35,7 +34,8 @@ from needful.invention.proposals import (
     propose,
 )
 from needful.invention.revise import add_proposal, without_part
-from needful.invention.search import Scorer, not_weaker, true_uses
+from needful.invention.scoring import DemonstrationAbstractor, Scorer
+from needful.invention.search import not_weaker, true_uses
 from needful.planning.planners import make_planner
 
 BOX = Type("box", ("x", "y"))

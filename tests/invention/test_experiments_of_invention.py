@@ -18,11 +18,9 @@ from needful import (
     abstract,
 )
 from needful.core.controllers import Execution
-from needful.invention.abstracted import DemonstrationAbstractor
 from needful.invention.experiments import Simulator
-from needful.invention.objective import Suffix
 from needful.invention.repair import Bench, repair
-from needful.invention.search import Scorer
+from needful.invention.scoring import DemonstrationAbstractor, Scorer, Suffix
 from needful.planning.planners import make_planner
 
 LAMP = Type("lamp", ("lit", "broken"))

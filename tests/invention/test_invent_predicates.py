@@ -27,7 +27,7 @@ from needful import (
     invent_predicates,
     run,
 )
-from needful.core.deadline import Deadline
+from needful.core.limits import Deadline
 
 WORLD = Gripping()
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from gripping_world import Gripping
 from needful import ScriptedDemonstrator, collect_demonstrations
 from needful.demos.imperfections import insert_detours
-from needful.invention.superfluous_steps import LEAST_REMAINING, has_superfluous_step, without_detours
+from needful.invention.invent import LEAST_REMAINING, has_superfluous_step, without_detours
 
 WORLD = Gripping()
 

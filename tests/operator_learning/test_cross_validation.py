@@ -9,8 +9,8 @@ import pytest
 from fake_clock import FakeClock
 from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
-from needful.core.deadline import Deadline
 from needful.core.demonstrations import Demonstration
+from needful.core.limits import Deadline
 from needful.core.objects import Type
 from needful.errors import LearningTimeoutError
 from needful.operator_learning.cross_validation import (

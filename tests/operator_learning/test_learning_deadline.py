@@ -9,8 +9,8 @@ import pytest
 from carrying_world import BOX1, HELD, PUT, A, B, C, R, carrying
 from fake_clock import FakeClock
 from needful.approaches.catalogue import BILEVEL_APPROACHES
-from needful.core.deadline import Deadline
 from needful.core.demonstrations import Demonstration
+from needful.core.limits import Deadline
 from needful.errors import LearningTimeoutError
 from needful.operator_learning.canonical_encoding import encode_canonically
 from needful.operator_learning.wrong_atoms import repair_wrong_atoms

@@ -16,12 +16,12 @@ from needful.approaches.catalogue import BILEVEL_APPROACHES
 from needful.core.atoms import AbstractState, Predicate
 from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
+from needful.core.limits import Budget
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import Operator
 from needful.core.plans import AbstractPlan
 from needful.core.tasks import AbstractTask
 from needful.operator_learning.learn_operators import learn_operators
-from needful.planning.budget import Budget
 from needful.planning.planners import AutoPlanner, generate_abstract_plans
 
 THING, ROBOT, PLACE = Type("thing"), Type("robot"), Type("place")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from carrying_world import A, B, C, D, carrying
-from needful.core.deadline import NO_DEADLINE
+from needful.core.limits import NO_DEADLINE
 from needful.core.operators import Operator
 from needful.operator_learning.accidental_preconditions import AccidentalPrecondition
 from needful.operator_learning.backchaining import OperatorDiff

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brute_force_learning
-from needful.core.deadline import NO_DEADLINE, Deadline
+from needful.core.limits import NO_DEADLINE, Deadline
 from needful.errors import LearningTimeoutError
 from needful.operator_learning import improve_coverage
 from needful.operator_learning.hill_climbing import (

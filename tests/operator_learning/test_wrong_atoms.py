@@ -19,8 +19,8 @@ from carrying_world import A, B, C, D, carrying
 from delivery_world import deliver
 from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
-from needful.core.deadline import NO_DEADLINE
 from needful.core.demonstrations import Demonstration
+from needful.core.limits import NO_DEADLINE
 from needful.core.objects import Type
 from needful.operator_learning import wrong_atoms
 from needful.operator_learning.learn_operators import learn_operators

@@ -10,14 +10,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fake_clock import FakeClock
+from needful.core.limits import Budget
 from needful.core.plans import Outcome, SearchStatistics
 from needful.planning.action_elimination import TrimmedPlans, eliminate_actions
-from needful.planning.budget import Budget
-from needful.planning.engines.a_star import AStar
-from needful.planning.engines.greedy import Greedy, GreedyStream
 from needful.planning.engines.native_planner import NativePlanner
 from needful.planning.engines.python_planner import PythonPlanner
 from needful.planning.engines.search_space import SearchSpace
+from needful.planning.engines.searches import AStar, Greedy, GreedyStream
 from needful.planning.grounding import EncodedOperator, GroundProblem
 from needful.planning.heuristics import Ff
 from needful.planning.portfolio import greedy_portfolio

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 import toy_world
 from needful.core.atoms import AbstractState, GroundAtom
+from needful.core.limits import Budget
 from needful.core.operators import GroundOperator
 from needful.core.plans import Outcome, SearchStatistics
-from needful.planning.budget import Budget
-from needful.planning.engines.a_star import AStar
+from needful.planning.engines.searches import AStar
 from needful.planning.grounding import GroundProblem
 from needful.planning.portfolio import (
     MAX_CONSECUTIVE_DEFERRED,

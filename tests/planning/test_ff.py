@@ -10,8 +10,8 @@ import toy_world
 from needful.abstraction.atom_table import bits
 from needful.core.atoms import AbstractState, GroundAtom, Predicate
 from needful.core.controllers import Controller
+from needful.core.limits import Budget
 from needful.core.operators import GroundOperator
-from needful.planning.budget import Budget
 from needful.planning.grounding import GroundProblem
 from needful.planning.heuristics import Ff, RelaxedPlan
 from planning_problems import (

@@ -12,9 +12,9 @@ from fake_clock import FakeClock
 from needful.abstraction.atom_table import bits
 from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
+from needful.core.limits import Budget
 from needful.core.objects import Type, Variable
 from needful.core.tasks import AbstractTask
-from needful.planning.budget import Budget
 from needful.planning.engines.python_planner import PythonPlanner
 from needful.planning.grounding import GroundProblem, ground, operator_masks
 from planning_problems import (

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from fake_clock import FakeClock
 from needful.abstraction.atom_table import bits
+from needful.core.limits import Budget
 from needful.core.operators import GroundOperator
-from needful.planning.budget import Budget
 from needful.planning.grounding import GroundProblem
 from needful.planning.heuristics import LmCut
 from needful.planning.interfaces import HeuristicEstimate

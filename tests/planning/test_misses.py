@@ -13,6 +13,7 @@ from fake_clock import FakeClock
 from needful.abstraction import abstract
 from needful.core.atoms import Predicate
 from needful.core.controllers import Controller, Execution, GroundController
+from needful.core.limits import Budget
 from needful.core.model import PlanningModel, Vocabulary
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import Operator
@@ -22,7 +23,6 @@ from needful.core.tasks import AbstractTask, Task
 from needful.planning.agent import Agent
 from needful.planning.attempt import MAX_REFUTED
 from needful.planning.bilevel import PlanningConfig, plan
-from needful.planning.budget import Budget
 from needful.planning.planners import AutoPlanner, generate_abstract_plans, make_planner
 from needful.planning.portfolio import paper_portfolio
 from needful.planning.refinement import RefinementLimits, ResumableRefinement

@@ -19,13 +19,13 @@ import toy_world
 from needful.abstraction.atom_table import bits
 from needful.core.atoms import AbstractState, GroundAtom, Predicate
 from needful.core.controllers import Controller, Execution, GroundController
+from needful.core.limits import Budget
 from needful.core.model import PlanningModel, Sampler, Vocabulary
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import DeletePattern, GroundOperator, Operator, Wildcard
 from needful.core.plans import Outcome, PlanningResult, SearchStatistics
 from needful.core.state import State
 from needful.planning.bilevel import PlanningConfig, plan
-from needful.planning.budget import Budget
 from needful.planning.engines.native_planner import NativePlanner
 from needful.planning.engines.python_planner import PythonPlanner
 from needful.planning.grounding import GroundProblem

@@ -17,15 +17,14 @@ from engine_answers import Both
 from needful.abstraction.atom_table import bits
 from needful.core.atoms import AbstractState, Predicate
 from needful.core.controllers import Controller
+from needful.core.limits import Budget
 from needful.core.objects import Variable
 from needful.core.operators import GroundOperator
 from needful.core.plans import SearchStatistics, Suspect
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.planning.budget import Budget
 from needful.planning.costs import MAX_SURCHARGE, SURCHARGE, OperatorCosts, Suspicions
-from needful.planning.engines.a_star import AStar
-from needful.planning.engines.greedy import Greedy
 from needful.planning.engines.python_planner import PythonPlanner, PythonProblem
+from needful.planning.engines.searches import AStar, Greedy
 from needful.planning.grounding import GroundProblem
 from needful.planning.heuristics import LmCut
 from needful.planning.portfolio import Portfolio, Stage, anytime_portfolio, normal_form, paper_portfolio

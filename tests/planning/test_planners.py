@@ -8,14 +8,14 @@ import pytest
 
 import needful.planning.planners as planners
 from fake_clock import FakeClock
+from needful.core.limits import Budget
 from needful.core.plans import SearchStatistics
 from needful.errors import PlannerError, UnknownNameError
 from needful.evaluation.records import config_hash
 from needful.planning.bilevel import PlanningConfig
-from needful.planning.budget import Budget
-from needful.planning.engines.a_star import AStar
 from needful.planning.engines.native_planner import ENGINE_BUILT, NativeProblem
 from needful.planning.engines.python_planner import PythonPlanner, PythonProblem
+from needful.planning.engines.searches import AStar
 from needful.planning.grounding import GroundProblem
 from needful.planning.interfaces import Heuristic, HeuristicEstimate, Planner
 from needful.planning.interfaces import Problem as PlannerProblem

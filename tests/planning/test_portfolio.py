@@ -8,11 +8,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fake_clock import FakeClock
+from needful.core.limits import Budget
 from needful.core.plans import Outcome, SearchStatistics
 from needful.errors import InvalidInputError
-from needful.planning.budget import Budget
-from needful.planning.engines.a_star import AStar
-from needful.planning.engines.greedy import Greedy
+from needful.planning.engines.searches import AStar, Greedy
 from needful.planning.grounding import GroundProblem
 from needful.planning.interfaces import PlanStream
 from needful.planning.portfolio import (

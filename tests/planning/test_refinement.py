@@ -10,6 +10,7 @@ import pytest
 import toy_world
 from fake_clock import FakeClock
 from needful.core.controllers import Execute, Execution, GroundController, Parameters
+from needful.core.limits import Budget
 from needful.core.model import ConstantSampler, Sampler
 from needful.core.objects import Object
 from needful.core.operators import GroundOperator
@@ -17,8 +18,7 @@ from needful.core.plans import AbstractPlan, Failure, Outcome, necessary_atoms
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.errors import InvalidInputError
-from needful.planning.budget import Budget
-from needful.planning.failed_draws import MAX_REJECTIONS
+from needful.planning.failed_tries import MAX_REJECTIONS
 from needful.planning.refinement import (
     MAX_DRAWS_PER_TRY,
     Refinement,

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
+from needful.core.limits import Budget
 from needful.core.plans import SearchStatistics
 from needful.planning.bilevel import necessary_subgoals, predicted_subgoals
-from needful.planning.budget import Budget
-from needful.planning.engines.a_star import AStar
+from needful.planning.engines.searches import AStar
 from planning_problems import Problem, negated, problems, toy_problem
 
 

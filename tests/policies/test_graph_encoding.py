@@ -11,7 +11,7 @@ from needful.core.model import Vocabulary
 from needful.core.objects import Type
 from needful.core.state import State
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.policies.graph_encoding import Graph, GraphEncoding, batch_graphs
+from needful.policies.graph_network import Graph, GraphEncoding, batch_graphs
 
 ENCODING = GraphEncoding.of(VOCABULARY)
 

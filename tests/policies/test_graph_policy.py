@@ -14,8 +14,8 @@ from needful.core.model import Vocabulary
 from needful.core.objects import Type
 from needful.core.state import State
 from needful.errors import InvalidInputError, UnknownNameError
+from needful.policies.graph_network import weight_shapes
 from needful.policies.graph_policy import GraphPolicy, network_size
-from needful.policies.network import weight_shapes
 
 SHAPES = weight_shapes(network_size(VOCABULARY))
 

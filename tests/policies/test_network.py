@@ -9,8 +9,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needful.policies.graph_encoding import Graph, batch_graphs
-from needful.policies.network import NetworkSize, NumpyBackend, evaluate_network, weight_shapes
+from needful.policies.graph_network import (
+    Graph,
+    NetworkSize,
+    NumpyBackend,
+    batch_graphs,
+    evaluate_network,
+    weight_shapes,
+)
 from needful.policies.training import TorchBackend
 
 SIZE = NetworkSize(node=3, edge=2, whole=2, node_outputs=2, whole_outputs=4)

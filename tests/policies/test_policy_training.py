@@ -15,18 +15,22 @@ import toy_world
 from fake_clock import FakeClock
 from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
-from needful.core.deadline import Deadline
 from needful.core.demonstrations import Demonstration
+from needful.core.limits import Deadline
 from needful.core.model import Vocabulary
 from needful.core.objects import Type
 from needful.core.state import State
 from needful.demos.collect import OracleDemonstrator, collect_demonstrations
 from needful.envs.contract import Split
 from needful.errors import DemonstrationError, InvalidInputError, LearningTimeoutError
-from needful.policies.graph_encoding import Graph, GraphEncoding
-from needful.policies.graph_policy import PolicyConfig, network_size
-from needful.policies.network import NumpyBackend, evaluate_network, weight_shapes
-from needful.policies.rollout import RolloutLimits, follow, shoot
+from needful.policies.graph_network import (
+    Graph,
+    GraphEncoding,
+    NumpyBackend,
+    evaluate_network,
+    weight_shapes,
+)
+from needful.policies.graph_policy import PolicyConfig, RolloutLimits, follow, network_size, shoot
 from needful.policies.training import (
     Adam,
     Examples,
@@ -261,7 +265,7 @@ def test_weights_do_not_depend_on_hash_seed_or_threads() -> None:
 
 
 def test_acting_needs_no_torch() -> None:
-    program = "import sys, needful.policies.graph_policy, needful.policies.rollout; "
+    program = "import sys, needful.policies.graph_policy, needful.policies.graph_policy; "
     program += "assert not {'torch', 'matplotlib'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True)
 

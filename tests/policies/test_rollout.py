@@ -14,7 +14,7 @@ from needful.core.controllers import Execution, GroundController
 from needful.core.plans import Outcome, PlanningResult
 from needful.core.state import State
 from needful.core.tasks import Task
-from needful.policies.rollout import MAX_DRAWS, RolloutLimits, follow, roll_out, shoot
+from needful.policies.graph_policy import MAX_DRAWS, RolloutLimits, follow, roll_out, shoot
 from needful.seeding import rng_for
 from toy_world import DROP, GRASP, HOLDING, MOVE_TO, REACH, TAKE_LID_OFF
 

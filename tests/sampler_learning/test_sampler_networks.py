@@ -12,21 +12,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from needful.sampler_learning.networks import (
+from needful.sampler_learning.sampling import Network
+from needful.sampler_learning.training import (
     GAUSSIAN,
     HIDDEN_WIDTH,
     LOGISTIC,
+    Adam,
     Backpropagation,
     Head,
     NetworkShape,
+    TrainingProblem,
+    TrainingSchedule,
     gaussian_losses,
     initial_weights,
     logistic_losses,
     network_layers,
+    train_network,
     with_constant,
 )
-from needful.sampler_learning.sampling import Network
-from needful.sampler_learning.training import Adam, TrainingProblem, TrainingSchedule, train_network
 
 SHORT = TrainingSchedule(iterations=50, patience=1_000, tolerance=0.0)
 UNTRAINED = TrainingSchedule(iterations=1, patience=1)

@@ -16,7 +16,7 @@ from pushing_world import FORCE, PUSH, PUSHING, SPEED, THING, demonstrations, op
 from needful.core.model import PlanningModel, Vocabulary
 from needful.errors import InvalidInputError
 from needful.sampler_learning.datasets import sampler_examples
-from needful.sampler_learning.learn_samplers import SamplerConfig, learn_samplers
+from needful.sampler_learning.learn_samplers import SamplerConfig, assign_folds, learn_samplers
 from needful.sampler_learning.sampling import (
     NO_ANCHOR,
     AnchoredSampler,
@@ -25,7 +25,7 @@ from needful.sampler_learning.sampling import (
     sampler_from_arrays,
     sampler_to_arrays,
 )
-from needful.sampler_learning.training import TrainingProblem, TrainingSchedule, assign_folds
+from needful.sampler_learning.training import TrainingProblem, TrainingSchedule
 
 QUICK = SamplerConfig(
     generator=TrainingSchedule(iterations=60, patience=60), classifier=TrainingSchedule(60, patience=60)

@@ -17,8 +17,8 @@ from needful.core.controllers import Controller
 from needful.core.model import Vocabulary
 from needful.core.objects import Type
 from needful.errors import ModelError, OutputExistsError
+from needful.policies.graph_network import weight_shapes
 from needful.policies.graph_policy import GraphPolicy, network_size
-from needful.policies.network import weight_shapes
 from needful.storage.model_directory import (
     POLICY_FILE,
     WEIGHTS_FILE,

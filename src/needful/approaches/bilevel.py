@@ -12,8 +12,8 @@ from needful.approaches.base import DEFAULTS, ClimbObserver, LearningConfig, che
 from needful.approaches.learned_model import LearnedModel
 from needful.approaches.practice import Practice
 from needful.core.controllers import Execute, Execution, GroundController
-from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration, Demonstrations
+from needful.core.limits import NO_DEADLINE, Deadline
 from needful.core.model import PlanningModel, Vocabulary
 from needful.core.state import State
 from needful.core.tasks import Task

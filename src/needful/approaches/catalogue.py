@@ -10,8 +10,8 @@ from types import MappingProxyType
 from needful.approaches.base import Approach, ClimbObserver
 from needful.approaches.bilevel import BilevelApproach, LearnOperators
 from needful.approaches.gnn import GnnApproach
-from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstrations
+from needful.core.limits import NO_DEADLINE, Deadline
 from needful.errors import MissingExtraError, UnknownNameError
 from needful.operator_learning.baselines.cluster_intersect import cluster_and_intersect
 from needful.operator_learning.baselines.loft import loft, loft_with_replays
@@ -27,7 +27,7 @@ from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.objective import Hypothesis
 from needful.operator_learning.wrong_atoms import keep_atoms
-from needful.policies.rollout import follow, shoot
+from needful.policies.graph_policy import follow, shoot
 
 
 def necessary_approach(name: str, description: str, config: OperatorLearningConfig) -> BilevelApproach:

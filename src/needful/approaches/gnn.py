@@ -12,17 +12,15 @@ import numpy as np
 
 from needful.approaches.base import DEFAULTS, LearningConfig, check_demonstrations, learning_summary, timed
 from needful.core.controllers import Execute, World
-from needful.core.deadline import Deadline
 from needful.core.demonstrations import Demonstration, Demonstrations
+from needful.core.limits import Budget, Deadline
 from needful.core.model import Vocabulary
 from needful.core.plans import AgentResult, PlanningResult
 from needful.core.tasks import Task
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError, importing_extra
 from needful.planning.bilevel import PlanningConfig
-from needful.planning.budget import Budget
-from needful.policies.graph_policy import GraphPolicy
-from needful.policies.rollout import RolloutLimits, follow
+from needful.policies.graph_policy import GraphPolicy, RolloutLimits, follow
 from needful.seeding import rng_for
 from needful.storage.json_fields import JsonValue
 from needful.storage.model_directory import StoredPolicy, save_policy

@@ -27,8 +27,7 @@ from rich.progress import (
 from rich.text import Text
 
 from needful.core.atoms import AbstractState
-from needful.core.cards import seconds_text
-from needful.core.code_in_text import quote_code
+from needful.core.cards import quote_code, seconds_text
 from needful.core.failure_causes import explain_failure
 from needful.core.objects import counted
 from needful.core.operators import GroundOperator

@@ -17,7 +17,7 @@ import typer
 
 from needful.cli import console
 from needful.cli.report import find_environment
-from needful.core.code_in_text import quote_code
+from needful.core.cards import quote_code
 from needful.envs.drawing.inline_page import fill_page
 from needful.errors import NeedfulError, OutputError, ResultsError
 from needful.reports.live_runs import LiveRun, LiveRuns

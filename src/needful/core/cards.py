@@ -1,16 +1,18 @@
-"""Small HTML cards of operators, models and results, for notebooks.
+"""Small HTML cards of operators, models and results for notebooks, and the code in a sentence.
 
 The cards use inline styles and no scripts, and every name is escaped. They are readable in light and dark
 notebooks: most text has the colour of the notebook's text, and borders are half transparent.
+
+Sentences mark code with backticks, such as the command in "Run `needful envs`". It is shown without them.
 """
 
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from needful.core.code_in_text import code_as_html
 from needful.core.objects import counted
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ _VERBS = {
     "deletes": "color:#c0394f;font-size:.9em",
     "forgets": "color:#b07a00;font-size:.9em",
 }
+# Longer code is no command or name that the package writes, so its backticks belong to the user's text.
+_CODE = re.compile(r"`([^`\n]{1,500})`")
 
 
 def escaped(text: object) -> str:
@@ -145,3 +149,17 @@ def run_card(summary: Mapping[str, Any], operators: Sequence[Operator]) -> str:
 def seconds_text(seconds: float) -> str:
     """Return a duration with its unit; below 1 s with two significant digits, such as "0.0051 s"."""
     return f"{seconds:.2g} s" if seconds < 1 else f"{seconds:.2f} s"
+
+
+def quote_code(text: str) -> str:
+    """Return a text with single quotes around its code instead of backticks, for terminals and pictures."""
+    return _CODE.sub(r"'\1'", text)
+
+
+def code_as_html(text: str) -> str:
+    """Return a text as HTML, with its code in `code` elements; everything else is escaped."""
+    parts = _CODE.split(text)  # text and code alternate
+    return "".join(
+        f"<code>{html.escape(part)}</code>" if index % 2 else html.escape(part)
+        for index, part in enumerate(parts)
+    )

@@ -14,9 +14,9 @@ from typing import TypeAlias
 import numpy as np
 
 from needful.core.atoms import Predicate
-from needful.core.expressions import Expression, feature_array, find_kind
+from needful.core.expressions import Expression, find_kind
 from needful.core.objects import Object, Type
-from needful.core.state import State
+from needful.core.state import State, feature_array
 from needful.errors import InvalidInputError, UnknownNameError
 
 COMPARISONS = ("<=", ">")

@@ -169,3 +169,18 @@ def median_state(readings: Sequence[State]) -> State:
             )
     values = iter(np.median([state.vector(objects) for state in readings], axis=0).tolist())
     return State({obj: list(itertools.islice(values, len(obj.type.features))) for obj in objects})
+
+
+def feature_array(states: Sequence[State], kind: Type) -> np.ndarray:
+    """Return the features of the objects of a type in several states that have the same objects.
+
+    The array has the axes state, object, feature. Objects of subtypes are included, with the features of
+    `kind` only.
+    """
+    objects = states[0].of_type(kind)
+    columns = [[obj.type.features.index(name) for name in kind.features] for obj in objects]
+    rows = [
+        [[state[obj][c] for c in chosen] for obj, chosen in zip(objects, columns, strict=True)]
+        for state in states
+    ]
+    return np.array(rows, dtype=np.float64).reshape(len(states), len(objects), len(kind.features))

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from needful.approaches.base import Progress, Solver
 from needful.core.controllers import GroundController
+from needful.core.limits import Clock
 from needful.core.model import Vocabulary
 from needful.core.plans import Outcome, PlanningResult
 from needful.core.tasks import Task
@@ -16,7 +17,6 @@ from needful.envs.contract import Environment, Split
 from needful.evaluation.execution import ExecutionConfig, TaskExecution
 from needful.evaluation.records import RunIdentity, RunRecord, make_record
 from needful.evaluation.run_folder import RunFolder
-from needful.planning.budget import Clock
 from needful.seeding import seed_for
 from needful.storage.plans import record_plan
 

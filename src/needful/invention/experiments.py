@@ -17,16 +17,15 @@ import numpy as np
 from needful.abstraction import abstract
 from needful.core.atoms import AbstractState, Predicate
 from needful.core.controllers import Execute, GroundController, Parameters
-from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
+from needful.core.limits import NO_DEADLINE, Budget, Deadline
 from needful.core.objects import Object
 from needful.core.operators import GroundOperator, OperatorData
 from needful.core.plans import necessary_atoms
 from needful.core.state import State
 from needful.core.tasks import AbstractTask, Task
-from needful.invention.objective import MAX_GROUND_OPERATORS, Suffix
 from needful.invention.proposals import Use
-from needful.planning.budget import Budget
+from needful.invention.scoring import MAX_GROUND_OPERATORS, Suffix
 from needful.planning.interfaces import Planner
 from needful.planning.planners import generate_abstract_plans
 from needful.sampler_learning.datasets import SamplerExamples, sampler_examples

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from needful.core.demonstrations import Demonstration
-from needful.core.expressions import QUANTIFIERS, Expression, feature_array
-from needful.core.formulas import parse_formula
+from needful.core.expressions import QUANTIFIERS, Expression, parse_formula
 from needful.core.objects import Type
+from needful.core.state import feature_array
 
 # A feature is a coordinate if its name ends with one of `COORDINATES`. It is a heading if its name contains
 # one of `HEADINGS`.

@@ -3,6 +3,11 @@
 Predicates are comparisons of features with bounds (`core.definitions`). The search (`search`) adds
 predicates until plans of the learned operators agree with the demonstrations. Experiments in a simulator
 (`repair`) then correct bounds and add predicates that the demonstrations alone do not reveal.
+
+The search compares the length of plans with that of demonstrations, so a superfluous step makes a correct
+plan look too short. A step is superfluous if the later actions still reach the goal without it. With a
+simulator, a demonstration with such a step is set aside. The step is not just removed, because several
+steps may be superfluous, and it is unknown which of them the demonstrator did not need.
 """
 
 from __future__ import annotations
@@ -14,14 +19,14 @@ from typing import TypeAlias
 
 import numpy as np
 
-from needful.core.atoms import Predicate
-from needful.core.controllers import Execute
-from needful.core.deadline import NO_DEADLINE, Deadline
+from needful.core.atoms import AbstractState, Predicate
+from needful.core.controllers import Execute, GroundController
 from needful.core.definitions import AnyDefinition, Conjunction, Definition, defined_predicate
 from needful.core.demonstrations import Demonstration
-from needful.core.expressions import Expression, find_kind
-from needful.core.formulas import parse_formula
+from needful.core.expressions import Expression, find_kind, parse_formula
+from needful.core.limits import NO_DEADLINE, Deadline
 from needful.core.model import Vocabulary
+from needful.core.state import State
 from needful.core.tasks import Task
 from needful.errors import (
     CheckedSettings,
@@ -29,14 +34,13 @@ from needful.errors import (
     UnknownNameError,
     at_least,
 )
-from needful.invention.abstracted import DemonstrationAbstractor
 from needful.invention.experiments import Simulator
 from needful.invention.grammar import enumerate_expressions
 from needful.invention.proposals import Proposal, enough_evidence
 from needful.invention.repair import Bench, repair
 from needful.invention.result import MAX_EXAMPLES, Examples, InventedPredicate, Invention
-from needful.invention.search import Scored, Scorer, UsesByName, climb, first_steps, prune
-from needful.invention.superfluous_steps import without_detours
+from needful.invention.scoring import DemonstrationAbstractor, Scored, Scorer
+from needful.invention.search import UsesByName, climb, first_steps, prune
 from needful.planning.planners import make_planner
 
 # With a simulator, the first search accepts only clear predicates. A predicate is clear if it excludes
@@ -45,6 +49,8 @@ from needful.planning.planners import make_planner
 CLEAR_SHARE = 0.05
 # The value of `InventionConfig.keep` that withholds no predicate.
 KEEP_ALL = ("all",)
+# If fewer demonstrations than this have no superfluous step, all demonstrations are used.
+LEAST_REMAINING = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,3 +317,38 @@ def _short_name(definition: AnyDefinition) -> str:
         template = _SHORT_KINDS.get(expression.kind, named)
         words.append(template.format(f=expression.features[0][0], g=expression.features[-1][0]))
     return re.sub(r"[^a-z0-9_]+", "-", "-".join(words).lower())[:40].strip("-")
+
+
+def without_detours(
+    demonstrations: Sequence[Demonstration], execute: Execute, deadline: Deadline = NO_DEADLINE
+) -> tuple[Demonstration, ...]:
+    """Return the demonstrations that have no superfluous step, or all if fewer than 20 would remain."""
+    if len(demonstrations) <= LEAST_REMAINING:
+        return tuple(demonstrations)
+    remaining = []
+    for one in demonstrations:
+        deadline.check()
+        if not has_superfluous_step(one, execute):
+            remaining.append(one)
+    return tuple(remaining if len(remaining) >= LEAST_REMAINING else demonstrations)
+
+
+def has_superfluous_step(demonstration: Demonstration, execute: Execute) -> bool:
+    """Return whether the goal is reached even if some step is left out; False if there are no states."""
+    return demonstration.states is not None and any(
+        _reaches(state, demonstration.actions[index + 1 :], demonstration.goal, execute)
+        for index, state in enumerate(demonstration.states[:-1])
+    )
+
+
+def _reaches(
+    state: State, actions: Sequence[GroundController], goal: AbstractState, execute: Execute
+) -> bool:
+    for action in actions:
+        if not action.initiable(state):
+            return False
+        execution = execute(state, action)
+        if execution.steps == 0:
+            return False
+        state = execution.state
+    return all(atom.holds(state) for atom in goal)

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from needful.core.definitions import Definition
-from needful.core.expressions import Expression, feature_array, find_kind
+from needful.core.expressions import Expression, find_kind
 from needful.core.objects import Object, Type
 from needful.core.operators import Operator
-from needful.core.state import State
+from needful.core.state import State, feature_array
 
 # The complexity of a predicate is the complexity of its expression plus this number. An expression that is
 # already used, with another bound, adds no complexity: a second bound explains more simply than a second

@@ -19,7 +19,8 @@ from needful.invention.experiments import Simulator, Trials
 from needful.invention.probing import needs_fixed, probe_elsewhere, widen_bounds
 from needful.invention.proposals import MOST, Proposal, Use, UseFeatures, enough_evidence, propose
 from needful.invention.revise import Uses, add_proposal, refit, without_part
-from needful.invention.search import Scored, Scorer, UsesByName, true_uses
+from needful.invention.scoring import Scored, Scorer
+from needful.invention.search import UsesByName, true_uses
 
 # A change that does not solve more tasks must increase `Trials.score` by at least this number.
 MIN_IMPROVEMENT = 0.25

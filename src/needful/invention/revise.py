@@ -28,7 +28,7 @@ from needful.invention.proposals import (
     shared_limit,
     spread_of,
 )
-from needful.invention.search import Scorer
+from needful.invention.scoring import Scorer
 
 # The true and the false uses of an operator.
 Uses: TypeAlias = tuple[UseFeatures, UseFeatures]

@@ -8,124 +8,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from needful.core.atoms import Predicate
-from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.definitions import AnyDefinition, defined_predicate
 from needful.core.demonstrations import Demonstration
 from needful.core.expressions import Expression
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import GroundOperator, Operator, OperatorData
-from needful.errors import LearningTimeoutError
-from needful.invention.abstracted import DemonstrationAbstractor
-from needful.invention.objective import Suffix, plan_suffixes
 from needful.invention.proposals import Proposal, Use, UseFeatures, propose
-from needful.operator_learning.hill_climbing import necessary_effects_only
-from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
-from needful.operator_learning.mixed_operators import keep_mixed_operators
-from needful.operator_learning.negative_preconditions import positive_preconditions_only
-from needful.operator_learning.unnamed_objects import named_objects_only
-from needful.planning.interfaces import Planner
+from needful.invention.scoring import Scored, Scorer
 
 UsesByName: TypeAlias = Mapping[str, Sequence[Use]]
 
-# Operators are learned once per set of predicates. So this is the default learner without the parts that
-# take the most time, or that add what a missing predicate should express.
-QUICK_LEARNER = OperatorLearningConfig(
-    conditions=named_objects_only,
-    divide=keep_mixed_operators,
-    effects=necessary_effects_only,
-    negatives=positive_preconditions_only,
-)
 # A predicate must reduce the cost by at least this amount per unit of complexity.
 MIN_GAIN = 0.5
-# Learning operators is stopped after this number of checks of the deadline, or this number per transition
-# if that is more. The limit is reached only if the predicates lead to far too many operators: in our
-# domains, learning with useful predicates takes at most half as many checks.
-MAX_CHECKS, MAX_CHECKS_PER_TRANSITION = 15_000, 25
-# A predicate is rejected if learning from all demonstrations gives more than this many times the operators
-# of learning from the training demonstrations: such operators describe accidents of single demonstrations.
-MAX_GROWTH = 1.5
 # At most this number of equivalent definitions are recorded for a predicate.
 MAX_ALTERNATIVES = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """A set of invented predicates, the operators learned with it, and its score.
-
-    Attributes:
-        predicates: the invented predicates.
-        data: the learned operators with their transitions.
-        suffixes: the plans from the states of the scoring demonstrations.
-    """
-
-    predicates: tuple[Predicate, ...]
-    data: tuple[OperatorData, ...]
-    suffixes: tuple[Suffix, ...]
-
-    @property
-    def cost(self) -> float:
-        """The total cost of the plans."""
-        return sum(suffix.cost for suffix in self.suffixes)
-
-
-@dataclass(slots=True)
-class Scorer:
-    """Learns operators with sets of invented predicates, and scores them.
-
-    Attributes:
-        abstractor: contains the demonstrations, and adds the atoms of invented predicates to them.
-        training: the indices of the demonstrations to learn from.
-        scoring: the indices of the demonstrations to compare plans with.
-        planner: finds the plans.
-        max_nodes: the limit of the search for each plan.
-        deadline: raises once the time is up.
-        on_try: is called with the number of sets that were scored so far.
-        tried: the number of sets that were scored so far.
-    """
-
-    abstractor: DemonstrationAbstractor
-    training: Sequence[int]
-    scoring: Sequence[int]
-    planner: Planner
-    max_nodes: int
-    deadline: Deadline = NO_DEADLINE
-    on_try: Callable[[int], None] = lambda tried: None
-    tried: int = field(default=0, init=False)
-
-    def score(self, predicates: Sequence[Predicate], stop_above: float = float("inf")) -> Scored:
-        """Learn from the training demonstrations, and plan until the cost exceeds `stop_above`."""
-        demonstrations = self.abstractor.with_predicates(predicates)
-        data = self._learn([demonstrations[i] for i in self.training])
-        operators = [one.operator for one in data]
-        suffixes = plan_suffixes(
-            operators, demonstrations, self.scoring, self.planner, self.max_nodes, stop_above, self.deadline
-        )
-        return Scored(tuple(predicates), data, suffixes)
-
-    def learn(self, predicates: Sequence[Predicate]) -> Scored:
-        """Learn operators from all demonstrations, without planning."""
-        return Scored(tuple(predicates), self._learn(self.abstractor.with_predicates(predicates)), ())
-
-    def generalises(self, scored: Scored) -> bool:
-        """Return whether all demonstrations need about as many operators as the training demonstrations."""
-        everywhere = self.learn(scored.predicates).data
-        return 0 < len(everywhere) <= MAX_GROWTH * len(scored.data)
-
-    def _learn(self, demonstrations: Sequence[Demonstration]) -> tuple[OperatorData, ...]:
-        self.tried += 1
-        self.on_try(self.tried)
-        transitions = sum(len(one.actions) for one in demonstrations)
-        limit = max(MAX_CHECKS, MAX_CHECKS_PER_TRANSITION * transitions)
-        limited = self.deadline.with_check_limit(limit)
-        try:
-            return tuple(learn_operators(demonstrations, QUICK_LEARNER, limited).planning_data)
-        except LearningTimeoutError:
-            self.deadline.check()  # raises if time is up; otherwise, only the limit of checks was reached
-            return ()
 
 
 @dataclass(frozen=True, slots=True)

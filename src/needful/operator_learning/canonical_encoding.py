@@ -13,8 +13,8 @@ import numpy as np
 from needful.abstraction.atom_table import AtomKey, AtomTable
 from needful.core.atoms import GroundAtom, Predicate
 from needful.core.controllers import Controller, GroundController
-from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
+from needful.core.limits import NO_DEADLINE, Deadline
 from needful.core.objects import Object, Type
 from needful.operator_learning.canonical_names import CanonicalNames
 from needful.operator_learning.colour_refinement import Structure, canonical_order

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from needful.core.deadline import Deadline
+from needful.core.limits import Deadline
 
 # The maximum number of rounds in which a part gets a new colour because other parts have the same colour.
 # The limit applies to types and relations together, and to objects. Parts that still have equal colours

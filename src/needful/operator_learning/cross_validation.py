@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
+from needful.core.limits import NO_DEADLINE, Deadline
 from needful.operator_learning.backchaining import Coverage, cover
 from needful.operator_learning.doubts import (
     EXPERIMENT_ADVICE,

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 
 from needful.core.atoms import LiftedAtom
 from needful.core.controllers import Controller
-from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
+from needful.core.limits import NO_DEADLINE, Deadline
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, GroundedTransition, Operator, OperatorData
 from needful.operator_learning.doubts import (

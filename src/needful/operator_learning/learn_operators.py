@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration, check_declarations
+from needful.core.limits import NO_DEADLINE, Deadline
 from needful.operator_learning.canonical_encoding import encode_canonically
 from needful.operator_learning.canonical_names import CanonicalNames
 from needful.operator_learning.encoding import TransitionId, number_transitions

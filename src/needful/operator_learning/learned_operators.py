@@ -15,7 +15,7 @@ from typing import NamedTuple
 from needful.abstraction.atom_table import bits
 from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom
 from needful.core.cards import operator_cards
-from needful.core.deadline import NO_DEADLINE, Deadline
+from needful.core.limits import NO_DEADLINE, Deadline
 from needful.core.objects import Object, counted
 from needful.core.operators import GroundedTransition, GroundOperator, Operator, OperatorData
 from needful.operator_learning.backchaining import Backchain, Coverage, cover

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
-from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
+from needful.core.limits import NO_DEADLINE, Deadline
 from needful.core.objects import Abbreviated
 from needful.operator_learning.backchaining import Coverage, cover, cover_unless_worse
 from needful.operator_learning.candidates import Candidate

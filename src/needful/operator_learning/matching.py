@@ -29,7 +29,7 @@ from needful.abstraction.atom_table import AtomKey, AtomTable, bits, lifted_key
 from needful.abstraction.joins import UNBOUND, Constraint, is_allowed, join
 from needful.core.atoms import LiftedAtom
 from needful.core.canonical import interchangeable
-from needful.core.deadline import NO_DEADLINE, Deadline
+from needful.core.limits import NO_DEADLINE, Deadline
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Operator
 from needful.operator_learning.encoding import EncodedTransition

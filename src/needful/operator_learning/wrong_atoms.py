@@ -26,8 +26,8 @@ import numpy as np
 import numpy.typing as npt
 
 from needful.core.atoms import AbstractState, GroundAtom
-from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration, Demonstrations
+from needful.core.limits import NO_DEADLINE, Deadline
 
 # The cost of a detection error: minus the logarithm of its assumed probability.
 ERROR_COST = -math.log(0.01)

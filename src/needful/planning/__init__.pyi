@@ -1,10 +1,10 @@
 """The public names of `needful.planning` with their home modules; `__init__.py` loads them on first use."""
 
-from needful.planning.budget import Budget as Budget
+from needful.core.limits import Budget as Budget
 from needful.planning.costs import OperatorCosts as OperatorCosts
-from needful.planning.engines.a_star import AStar as AStar
-from needful.planning.engines.greedy import Greedy as Greedy
 from needful.planning.engines.python_planner import PythonPlanner as PythonPlanner
+from needful.planning.engines.searches import AStar as AStar
+from needful.planning.engines.searches import Greedy as Greedy
 from needful.planning.interfaces import HeuristicEstimate as HeuristicEstimate
 from needful.planning.interfaces import Planner as Planner
 from needful.planning.planners import AutoPlanner as AutoPlanner

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
+from needful.core.limits import Budget
 from needful.core.plans import Outcome
-from needful.planning.budget import Budget
 from needful.planning.grounding import GroundProblem, OperatorMasks, operator_masks
 from needful.planning.interfaces import PlanStream
 

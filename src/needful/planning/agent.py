@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.controllers import Execute, GroundController, World
+from needful.core.limits import Budget, Clock
 from needful.core.model import PlanningModel
 from needful.core.operators import GroundOperator
 from needful.core.plans import (
@@ -33,7 +34,6 @@ from needful.core.state import State
 from needful.core.tasks import Task
 from needful.errors import CheckedSettings, EnvironmentFailure, at_least
 from needful.planning.bilevel import PlanningConfig, plan
-from needful.planning.budget import Budget, Clock
 from needful.planning.observation import Observer
 from needful.planning.refinement import Refinement, RefinementLimits, ResumableRefinement
 from needful.seeding import rng_for, seed_for

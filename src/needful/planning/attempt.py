@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.controllers import Execute
+from needful.core.limits import Budget
 from needful.core.model import PlanningModel
 from needful.core.operators import GroundOperator
 from needful.core.plans import AbstractPlan, Failure, Outcome, PlanningResult, SearchStatistics, Suspect
 from needful.core.tasks import Task
-from needful.planning.budget import Budget
 from needful.planning.costs import Suspicions
 from needful.planning.interfaces import PlanStream, Problem
 from needful.planning.refinement import Refinement, RefinementLimits, ResumableRefinement

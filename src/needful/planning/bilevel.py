@@ -1,31 +1,48 @@
-"""Bilevel planning: search for abstract plans and refine them in turn until one succeeds."""
+"""Bilevel planning: search for abstract plans and refine them in turn until one succeeds.
+
+An atom that held before all demonstrated uses of an operator becomes a precondition, also if it held by
+accident. With few demonstrations there are many such preconditions, and tasks in which they do not hold may
+have no abstract plan. For these tasks, plans are searched with operators that lack a precondition. This is
+safe, because refinement tests plans in simulation: if the precondition is really needed, the plan fails.
+
+Details of failures are computed after planning, because only reports need them.
+"""
 
 from __future__ import annotations
 
-import itertools
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, groupby, islice
 from typing import TypeAlias
 
 from needful.abstraction import abstract
-from needful.core.atoms import AbstractState
-from needful.core.controllers import Execute
+from needful.core.atoms import AbstractState, GroundAtom
+from needful.core.controllers import Execute, GroundController
+from needful.core.limits import Budget, Clock
 from needful.core.model import PlanningModel
-from needful.core.plans import AbstractPlan, Outcome, PlanningResult, SearchStatistics, necessary_atoms
+from needful.core.operators import Operator
+from needful.core.plans import (
+    AbstractPlan,
+    IgnoredPrecondition,
+    Outcome,
+    PlanningResult,
+    SearchStatistics,
+    necessary_atoms,
+)
 from needful.core.tasks import AbstractTask, Task
 from needful.errors import InvalidInputError, UnknownNameError, check_at_least, check_seconds
 from needful.planning.attempt import Attempt
-from needful.planning.budget import Budget, Clock
-from needful.planning.failure_details import add_failure_details
-from needful.planning.interfaces import Planner
+from needful.planning.interfaces import Planner, Problem
 from needful.planning.planners import default_planner
-from needful.planning.relaxation import Relaxation, relaxations
 
 # If there is no abstract plan, planning ignores preconditions in at most MAX_RELAXATIONS ways; see
-# `relaxation`. For each way, `max_abstract_plans` is RELAXED_PLANS, and `max_nodes` at most RELAXED_NODES.
+# `relaxations`. For each way, `max_abstract_plans` is RELAXED_PLANS, and `max_nodes` at most RELAXED_NODES.
 MAX_RELAXATIONS, RELAXED_PLANS, RELAXED_NODES = 40, 2, 10_000
+# The maximum number of nodes in the search for one goal atom, which explains a failure. The limit is small,
+# so that a failed task takes only a little more time.
+MAX_NODES = 2_000
 
 # A function that takes an abstract plan, the initial abstract state and the goal. It returns the plan's
 # subgoals: the atoms that must hold before the plan, and for each step the atoms that must hold after it.
@@ -166,10 +183,10 @@ def plan(
         result = attempt.run()
     adaptive = config.adaptive and config.max_abstract_plans > 1
     if result.outcome is Outcome.NO_ABSTRACT_PLAN and adaptive and not strict:
-        result = add_failure_details(result, abstracted, operators, config.planner, budget)
+        result = _add_failure_details(result, abstracted, operators, config.planner, budget)
         ways = relaxations(operators, abstracted, config.planner, budget)
         return _ignoring_preconditions(attempt, ways) or result
-    return add_failure_details(result, abstracted, operators, config.planner, budget)
+    return _add_failure_details(result, abstracted, operators, config.planner, budget)
 
 
 def _check(task: Task, model: PlanningModel) -> None:
@@ -189,7 +206,7 @@ def _ignoring_preconditions(attempt: Attempt, ways: Iterator[Relaxation]) -> Pla
     """Plan with fewer preconditions, after an attempt without a plan; None if this does not help."""
     config = replace(attempt.config, max_abstract_plans=RELAXED_PLANS)
     total = attempt.statistics
-    for way in itertools.islice(ways, MAX_RELAXATIONS):
+    for way in islice(ways, MAX_RELAXATIONS):
         nodes = RELAXED_NODES
         if config.max_nodes is not None:
             nodes = min(nodes, config.max_nodes - total.nodes_created)
@@ -209,3 +226,124 @@ def _ignoring_preconditions(attempt: Attempt, ways: Iterator[Relaxation]) -> Pla
         if result.solved:
             return replace(result, ignored=way.ignored_in(result.abstract_plan), statistics=total)
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxation:
+    """Operators that lack some preconditions, so that the goal may be reachable.
+
+    Attributes:
+        operators: all operators.
+        ignored: the preconditions that operators lack.
+        problem: the ground problem with these operators.
+    """
+
+    operators: tuple[Operator, ...]
+    ignored: tuple[IgnoredPrecondition, ...]
+    problem: Problem
+
+    def ignored_in(self, plan: AbstractPlan) -> tuple[IgnoredPrecondition, ...]:
+        """Return the ignored preconditions of the operators that a plan uses."""
+        used = {step.operator.name for step in plan}
+        return tuple(one for one in self.ignored if one.operator in used)
+
+
+def relaxations(
+    operators: Sequence[Operator], task: AbstractTask, planner: Planner, budget: Budget
+) -> Iterator[Relaxation]:
+    """Yield operators that lack a precondition, in the order in which to plan with them.
+
+    First, one operator lacks one precondition. Then all operators lack the preconditions of one predicate.
+    In both groups, atoms that no operator adds come first: no plan can make them true. Nothing is yielded
+    if no operator can add one of the goal atoms.
+    """
+    achievable = {atom.predicate for one in operators for atom in one.add_effects}
+    if any(atom.predicate not in achievable for atom in task.goal - task.initial):
+        return
+    single = [
+        IgnoredPrecondition(one.name, atom) for one in operators for atom in sorted(one.preconditions)
+    ]
+    single.sort(key=lambda one: one.atom.predicate in achievable)
+    by_predicate = sorted(single, key=lambda one: one.atom.predicate)
+    groups = [tuple(group) for _, group in groupby(by_predicate, lambda one: one.atom.predicate)]
+    groups = [group for group in groups if len(group) > 1]
+    groups.sort(key=lambda group: group[0].atom.predicate in achievable)
+    for ignored in chain(((one,) for one in single), groups):
+        if budget.expired():
+            return
+        fewer = tuple(_without(one, ignored) for one in operators)
+        problem = planner(fewer, task, budget)
+        if problem is not None and problem.goal_reachable:
+            yield Relaxation(fewer, ignored, problem)
+
+
+def _without(operator: Operator, ignored: Sequence[IgnoredPrecondition]) -> Operator:
+    dropped = frozenset(one.atom for one in ignored if one.operator == operator.name)
+    if not dropped:
+        return operator
+    # An add effect that is also a precondition is only kept true, so it is dropped, too.
+    return replace(
+        operator,
+        preconditions=operator.preconditions - dropped,
+        add_effects=operator.add_effects - dropped,
+    )
+
+
+def _add_failure_details(
+    result: PlanningResult,
+    task: AbstractTask,
+    operators: Sequence[Operator],
+    planner: Planner,
+    budget: Budget,
+) -> PlanningResult:
+    """Return the result with the details that explain its failure.
+
+    If a refinement failed, these are the reasons why draws were rejected. If there is no abstract plan,
+    these are the unreachable goal atoms. Other results are returned unchanged.
+    """
+    if result.failure is not None:
+        return _explain_rejections(result)
+    if result.outcome is not Outcome.NO_ABSTRACT_PLAN:
+        return result
+    return replace(result, unreachable=_unreachable_atoms(task, operators, planner, budget))
+
+
+def _unreachable_atoms(
+    task: AbstractTask, operators: Sequence[Operator], planner: Planner, budget: Budget
+) -> tuple[GroundAtom, ...]:
+    """Return the goal atoms that are unreachable even as the only goal.
+
+    An atom is left out if this is not proved before the deadline and with at most `MAX_NODES` search nodes.
+    """
+    limited = replace(budget, max_nodes=MAX_NODES)
+    problems = {
+        atom: planner(operators, replace(task, goal=frozenset({atom})), limited)
+        for atom in sorted(task.goal)
+    }
+    return tuple(
+        atom
+        for atom, problem in problems.items()
+        if problem is not None and not (problem.goal_reachable and _may_have_plan(problem, limited))
+    )
+
+
+def _may_have_plan(problem: Problem, budget: Budget) -> bool:
+    """Return False if the search proves that the problem has no plan, else True."""
+    stream = problem.plans(0, budget, SearchStatistics())
+    return next(stream, None) is not None or stream.end_reason is not Outcome.NO_ABSTRACT_PLAN
+
+
+def _explain_rejections(result: PlanningResult) -> PlanningResult:
+    """Return the result with the reasons why draws were rejected, if the initiation test gives any."""
+    failure = result.failure
+    if failure is None or failure.operator is None:
+        return result
+    controller, objects = failure.operator.operator.controller, failure.operator.controller_objects
+    before = result.states[-1]  # the state in which the failed step started
+    draws = []
+    for draw in failure.draws:
+        if draw.outcome is Outcome.NOT_INITIABLE:
+            action = GroundController(controller, objects, draw.parameters)
+            draw = replace(draw, reason=action.rejection_reason(before) or "")
+        draws.append(draw)
+    return replace(result, failure=replace(failure, draws=tuple(draws)))

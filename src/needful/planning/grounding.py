@@ -21,11 +21,11 @@ from typing import NamedTuple, TypeAlias
 from needful.abstraction.atom_table import AtomTable
 from needful.abstraction.joins import UNBOUND, Constraint, join
 from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
+from needful.core.limits import Budget
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import DeletePattern, GroundOperator, Operator
 from needful.core.plans import AbstractPlan
 from needful.core.tasks import AbstractTask
-from needful.planning.budget import Budget
 from needful.planning.costs import UNIT_COSTS, OperatorCosts
 
 # The maximum number of atoms. For the atom with number n, an integer of n + 1 bits is stored (2 ** n).

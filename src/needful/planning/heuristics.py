@@ -27,7 +27,7 @@ import heapq
 from typing import NamedTuple
 
 from needful.abstraction.atom_table import bits
-from needful.planning.budget import Budget
+from needful.core.limits import Budget
 from needful.planning.grounding import GroundProblem, deleted_atoms
 from needful.planning.interfaces import HeuristicEstimate
 

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from needful.core.limits import Budget
 from needful.core.objects import Object
 from needful.core.operators import Operator
 from needful.core.plans import AbstractPlan, Outcome, SearchStatistics
 from needful.core.tasks import AbstractTask
-from needful.planning.budget import Budget
 from needful.planning.costs import OperatorCosts
 from needful.planning.grounding import GroundProblem
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from needful.core.controllers import World
+from needful.core.limits import Clock
 from needful.core.objects import Object
 from needful.core.state import State, median_state
-from needful.planning.budget import Clock
 
 # Readings before an action are used only if, for each feature, the means before and after the action differ
 # by at most this many standard errors.

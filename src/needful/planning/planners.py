@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
+from needful.core.limits import Budget
 from needful.core.operators import Operator
 from needful.core.plans import AbstractPlan, SearchStatistics
 from needful.core.tasks import AbstractTask
 from needful.errors import UnknownNameError
-from needful.planning.budget import Budget
 from needful.planning.engines.native_planner import ENGINE_BUILT, NativePlanner, supports_portfolio
 from needful.planning.engines.python_planner import PythonPlanner
 from needful.planning.interfaces import Planner, Problem, Search
@@ -114,18 +114,18 @@ def _catalogue() -> Mapping[str, Callable[[], Planner]]:
 
 # The next functions create planners that run external programs. Their modules are imported only on demand.
 def _fast_downward_lama() -> Planner:
-    from needful.planning.external.programs import LAMA_FIRST, FastDownward
+    from needful.planning.engines.external_programs import LAMA_FIRST, FastDownward
 
     return PythonPlanner(FastDownward(LAMA_FIRST))
 
 
 def _fast_downward_lmcut() -> Planner:
-    from needful.planning.external.programs import OPTIMAL, FastDownward
+    from needful.planning.engines.external_programs import OPTIMAL, FastDownward
 
     return PythonPlanner(FastDownward(OPTIMAL))
 
 
 def _k_star() -> Planner:
-    from needful.planning.external.programs import KStar
+    from needful.planning.engines.external_programs import KStar
 
     return PythonPlanner(KStar())

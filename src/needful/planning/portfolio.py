@@ -17,12 +17,11 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from needful.core.limits import Budget
 from needful.core.plans import Outcome, SearchStatistics
 from needful.errors import InvalidInputError
 from needful.planning.action_elimination import DeferringStream
-from needful.planning.budget import Budget
-from needful.planning.engines.a_star import AStar
-from needful.planning.engines.greedy import Greedy
+from needful.planning.engines.searches import AStar, Greedy
 from needful.planning.grounding import GroundProblem, OperatorMasks, operator_masks
 from needful.planning.interfaces import PlanStream, Search
 

@@ -19,16 +19,15 @@ import numpy as np
 
 from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.controllers import Execute, Execution, GroundController, Parameters
+from needful.core.limits import Budget
 from needful.core.model import Sampler
 from needful.core.objects import Object
 from needful.core.operators import GroundOperator
 from needful.core.plans import AbstractPlan, Draw, Failure, Outcome, Suspect
 from needful.core.state import State
 from needful.errors import InvalidInputError
-from needful.planning.budget import Budget
 from needful.planning.costs import StepMisses
-from needful.planning.failed_draws import FailedDraws, progress, with_draws
-from needful.planning.failure_reports import FailureReports
+from needful.planning.failed_tries import FailedDraws, FailureReports, progress, with_draws
 
 # In each try of a step, parameters are drawn until the controller can start with them, at most
 # MAX_DRAWS_PER_TRY times. After SAMPLER_DRAWS_PER_TRY draws of the sampler, the others come from a normal
@@ -394,7 +393,7 @@ class _Step:
 def _deeper(one: Refinement | None, other: Refinement) -> Refinement:
     """Return the failed attempt that got further; if both got equally far, return `one`.
 
-    Attempts are compared by the failed step, then by the reason (see `failed_draws.progress`), then by the
+    Attempts are compared by the failed step, then by the reason (see `failed_tries.progress`), then by the
     number of missing subgoal atoms (the fewer, the further).
     """
     return other if one is None or progress(other.failure) > progress(one.failure) else one

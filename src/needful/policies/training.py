@@ -29,9 +29,17 @@ from needful.core.model import Vocabulary
 from needful.core.objects import Abbreviated
 from needful.core.state import State
 from needful.errors import DemonstrationError
-from needful.policies.graph_encoding import Array, Graph, GraphEncoding, batch_graphs
+from needful.policies.graph_network import (
+    VARIANCE_FLOOR,
+    WIDTH,
+    Array,
+    Graph,
+    GraphEncoding,
+    batch_graphs,
+    evaluate_network,
+    weight_shapes,
+)
 from needful.policies.graph_policy import GraphPolicy, PolicyConfig, network_size
-from needful.policies.network import VARIANCE_FLOOR, WIDTH, evaluate_network, weight_shapes
 from needful.seeding import seed_for
 
 LEARNING_RATE = 1e-3

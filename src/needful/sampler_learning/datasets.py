@@ -26,8 +26,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration, Transition
+from needful.core.limits import NO_DEADLINE, Deadline
 from needful.core.objects import InjectiveTuples, Object
 from needful.core.operators import Operator, OperatorData
 from needful.core.state import State

@@ -20,14 +20,20 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
+from needful.core.limits import NO_DEADLINE, Deadline
 from needful.core.model import Sampler
 from needful.core.operators import OperatorData
 from needful.sampler_learning.datasets import SamplerExamples, sampler_examples
-from needful.sampler_learning.networks import GAUSSIAN, LOGISTIC, Head
 from needful.sampler_learning.sampling import AnchoredSampler, Network, NeuralSampler, classifier_inputs
-from needful.sampler_learning.training import TrainingProblem, TrainingSchedule, assign_folds, train_network
+from needful.sampler_learning.training import (
+    GAUSSIAN,
+    LOGISTIC,
+    Head,
+    TrainingProblem,
+    TrainingSchedule,
+    train_network,
+)
 from needful.seeding import rng_for, seed_for
 
 
@@ -185,6 +191,17 @@ def classifier_data(examples: SamplerExamples) -> NetworkData:
     targets = np.repeat([1.0, 0.0], [len(positive), len(negative)])[:, None]
     rows = np.vstack([positive, negative])
     return NetworkData("classifier", name, LOGISTIC, rows, targets, np.array([True]))
+
+
+def assign_folds(count: int, folds: int, rng: np.random.Generator) -> np.ndarray:
+    """Assign `count` examples at random to folds of cross-validation; return each example's fold number.
+
+    The sizes of the folds differ by at most one. If there are fewer examples than folds, each example is
+    its own fold. Without cross-validation (`folds` is 0, or there is only one example), all numbers are -1.
+    """
+    folds = min(folds, count) if count > 1 else 0
+    assigned: np.ndarray = rng.permutation(count) % folds if folds else np.full(count, -1)
+    return assigned
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from brute_force_baselines import alike, cases
 from carrying_world import AT, BOX1, HELD, IN, NEAR, PUT, A, B, C, D, R, carrying
-from needful.core.deadline import NO_DEADLINE
 from needful.core.demonstrations import Demonstration
+from needful.core.limits import NO_DEADLINE
 from needful.operator_learning.baselines.cluster_intersect import cluster_and_intersect, cluster_by_effects
 from needful.operator_learning.encoding import encode_demonstrations
 from tiny_worlds import all_lifted_atoms, demonstrations

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import brute_force_baselines
 from carrying_world import BOX1, HELD, PUT, A, B, R, carrying
-from needful.core.deadline import NO_DEADLINE
 from needful.core.demonstrations import Demonstration
+from needful.core.limits import NO_DEADLINE
 from needful.operator_learning.baselines.cluster_intersect import cluster_by_effects
 from needful.operator_learning.baselines.loft import loft, loft_with_replays, split_by_preconditions
 from needful.operator_learning.encoding import encode_demonstrations

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fake_clock import FakeClock
-from needful.core.deadline import NO_DEADLINE, Deadline
+from needful.core.limits import NO_DEADLINE, Deadline
 from needful.errors import LearningTimeoutError
 from needful.operator_learning.baselines.loft import LabelledExamples, best_preconditions
 

@@ -11,9 +11,9 @@ import toy_world
 from fake_clock import FakeClock
 from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
+from needful.core.limits import Budget
 from needful.core.plans import Outcome, SearchStatistics
-from needful.planning.budget import Budget
-from needful.planning.engines.a_star import AStar
+from needful.planning.engines.searches import AStar
 from needful.planning.grounding import GroundProblem
 from needful.planning.interfaces import Heuristic, HeuristicEstimate, Search
 from planning_problems import (

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 import toy_world
 from needful.core.atoms import GroundAtom, Predicate
 from needful.core.controllers import Controller
+from needful.core.limits import Budget
 from needful.core.objects import Object
 from needful.core.operators import GroundOperator
 from needful.core.plans import SearchStatistics
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.planning.budget import Budget
-from needful.planning.engines.a_star import AStar
 from needful.planning.engines.python_planner import with_distrusted_start, with_failure
+from needful.planning.engines.searches import AStar
 from needful.planning.grounding import GroundProblem
 from planning_problems import Problem, negated, problems, toy_problem
 from toy_world import JAR, ROBOT

@@ -12,10 +12,9 @@ from engine_answers import Both
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
 from needful.planning.bilevel import PlanningConfig, plan
-from needful.planning.engines.a_star import AStar
-from needful.planning.engines.greedy import Greedy
 from needful.planning.engines.native_planner import NativePlanner
 from needful.planning.engines.python_planner import PythonPlanner
+from needful.planning.engines.searches import AStar, Greedy
 from needful.planning.portfolio import (
     Portfolio,
     Stage,

@@ -13,14 +13,13 @@ from engine_answers import Both
 from fake_clock import FakeClock
 from needful.core.atoms import GroundAtom, Predicate
 from needful.core.controllers import Controller
+from needful.core.limits import Budget
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import Operator
 from needful.core.plans import Outcome, SearchStatistics
-from needful.planning.budget import Budget
-from needful.planning.engines.a_star import AStar
-from needful.planning.engines.greedy import Greedy
 from needful.planning.engines.native_planner import NativePlanner
 from needful.planning.engines.python_planner import PythonPlanner
+from needful.planning.engines.searches import AStar, Greedy
 from needful.planning.portfolio import (
     Portfolio,
     Stage,

@@ -7,9 +7,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fake_clock import FakeClock
+from needful.core.limits import Budget
 from needful.core.plans import Outcome, SearchStatistics
-from needful.planning.budget import Budget
-from needful.planning.engines.greedy import Greedy
+from needful.planning.engines.searches import Greedy
 from planning_problems import (
     Problem,
     cheapest_costs,

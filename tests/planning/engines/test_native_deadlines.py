@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from fake_clock import FakeClock
+from needful.core.limits import Budget
 from needful.core.plans import Outcome, SearchStatistics
-from needful.planning.budget import Budget
-from needful.planning.engines.a_star import AStar
 from needful.planning.engines.native_planner import ENGINE_BUILT, NativePlanner
 from needful.planning.engines.python_planner import PythonPlanner
+from needful.planning.engines.searches import AStar
 from needful.planning.portfolio import Portfolio, Stage
 from planning_problems import toy_problem
 

@@ -11,14 +11,13 @@ import pytest
 
 import needful.planning.engines.native_planner as native_planner
 from needful.core.atoms import Predicate
+from needful.core.limits import Budget
 from needful.core.plans import Outcome, SearchStatistics
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.planning.budget import Budget
 from needful.planning.costs import UNIT_COSTS
-from needful.planning.engines.a_star import AStar
-from needful.planning.engines.greedy import Greedy
 from needful.planning.engines.native_planner import NativePlanner, supports_portfolio
 from needful.planning.engines.python_planner import PythonPlanner
+from needful.planning.engines.searches import AStar, Greedy
 from needful.planning.grounding import GroundProblem
 from needful.planning.interfaces import Heuristic, HeuristicEstimate, Planner
 from needful.planning.interfaces import Problem as PlannerProblem

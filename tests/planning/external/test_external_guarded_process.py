@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from external_planners import NEVER_ENDING, STUBBORN, all_gone, noted_group, script
-from needful.planning.external.external_plans import ProcessResult, run_guarded
+from needful.planning.engines.external_plans import ProcessResult, run_guarded
 
 LIMIT = 4 * 1024**3
 
@@ -100,7 +100,7 @@ def test_all_die_with_the_process_that_started_them(tmp_path: Path) -> None:
     program = script(tmp_path, NEVER_ENDING.format(note=note))
     code = (
         "from pathlib import Path\n"
-        "from needful.planning.external.external_plans import run_guarded\n"
+        "from needful.planning.engines.external_plans import run_guarded\n"
         f"folder = Path({str(tmp_path)!r})\n"
         f"run_guarded([{program!r}], folder, folder / 'planner', 1000.0, {LIMIT})\n"
     )

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from external_planners import installed
 from needful.core.atoms import AbstractState, LiftedAtom, Predicate
 from needful.core.controllers import Controller
+from needful.core.limits import Budget
 from needful.core.objects import Type, Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
 from needful.core.plans import Outcome, SearchStatistics
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
 from needful.planning.bilevel import PlanningConfig, plan
-from needful.planning.budget import Budget
 from needful.planning.costs import OperatorCosts
-from needful.planning.engines.a_star import AStar
 from needful.planning.engines.python_planner import PythonPlanner, with_failure
+from needful.planning.engines.searches import AStar
 from needful.planning.grounding import GroundProblem
 from needful.planning.interfaces import Search
 from planning_problems import (

@@ -11,12 +11,12 @@ import pytest
 
 from external_planners import NEVER_ENDING, all_gone, noted_group, script
 from fake_clock import FakeClock
+from needful.core.limits import Budget
 from needful.core.plans import Outcome, SearchStatistics
 from needful.errors import InvalidInputError, PlannerError
 from needful.evaluation.records import config_hash
-from needful.planning.budget import Budget
-from needful.planning.external.external_plans import ExternalPlans
-from needful.planning.external.programs import FastDownward, KStar
+from needful.planning.engines.external_plans import ExternalPlans
+from needful.planning.engines.external_programs import FastDownward, KStar
 from needful.planning.grounding import GroundProblem
 from planning_problems import Problem, toy_problem
 
@@ -240,7 +240,7 @@ def test_a_missing_planner_is_reported_with_the_install_command(
 
 
 def test_a_package_without_its_program_counts_as_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("needful.planning.external.programs._K_STAR", "somewhere/else")
+    monkeypatch.setattr("needful.planning.engines.external_programs._K_STAR", "somewhere/else")
     with pytest.raises(PlannerError, match="not installed"):
         KStar()
 

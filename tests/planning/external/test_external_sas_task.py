@@ -11,10 +11,10 @@ from fake_clock import FakeClock
 from needful.abstraction.atom_table import bits
 from needful.core.atoms import LiftedAtom, Predicate
 from needful.core.controllers import Controller
+from needful.core.limits import Budget
 from needful.core.operators import Operator
-from needful.planning.budget import Budget
+from needful.planning.engines.external_plans import sas_task
 from needful.planning.engines.python_planner import with_failure
-from needful.planning.external.external_plans import sas_task
 from needful.planning.grounding import GroundProblem
 from planning_problems import Problem, negated, problems, toy_problem
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
+from needful.core.limits import Budget
 from needful.core.model import Vocabulary
 from needful.core.objects import Type
 from needful.core.plans import SearchStatistics
 from needful.core.tasks import AbstractTask
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.planning.budget import Budget
-from needful.planning.engines.a_star import AStar
+from needful.planning.engines.searches import AStar
 from needful.planning.grounding import ground
 from needful.planning.pddl.reader import PddlDomain, read_pddl_domain
 

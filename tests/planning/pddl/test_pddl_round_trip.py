@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from hostile_domains import HostileDomain, hostile_domain
 from needful.core.atoms import LiftedAtom
+from needful.core.limits import Budget
 from needful.core.objects import Type, Variable
 from needful.core.operators import GroundOperator, Operator, Wildcard
 from needful.core.plans import SearchStatistics
 from needful.envs.catalogue import make_environment
-from needful.planning.budget import Budget
-from needful.planning.engines.a_star import AStar
+from needful.planning.engines.searches import AStar
 from needful.planning.pddl.reader import read_pddl_domain
 from needful.planning.pddl.writer import PddlStyle, write_pddl
 from pddl_tools import fast_downward_plan

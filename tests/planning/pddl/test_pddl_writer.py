@@ -14,13 +14,13 @@ from pddl.parser.problem import ProblemParser
 import toy_world
 from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
+from needful.core.limits import Budget
 from needful.core.model import Vocabulary
 from needful.core.objects import Type, Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
 from needful.core.plans import SearchStatistics
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.planning.budget import Budget
-from needful.planning.engines.a_star import AStar
+from needful.planning.engines.searches import AStar
 from needful.planning.pddl.writer import Pddl, PddlStyle, write_actions, write_pddl
 from pddl_tools import fast_downward_plan
 from planning_problems import PREDICATES, VOCABULARY, Problem, random_problem, toy_problem, with_negation

@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
 from needful.core.atoms import AbstractState, GroundAtom
-from needful.core.code_in_text import quote_code
+from needful.core.cards import quote_code
 from needful.core.controllers import GroundController
 from needful.core.failure_causes import explain_failure
 from needful.core.operators import GroundOperator

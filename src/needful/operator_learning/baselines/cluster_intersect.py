@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from needful.abstraction.atom_table import bits
 from needful.core.canonical import canonical_form
-from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstrations
+from needful.core.limits import NO_DEADLINE, Deadline
 from needful.core.objects import Variable
 from needful.core.operators import Operator
 from needful.operator_learning.encoding import (

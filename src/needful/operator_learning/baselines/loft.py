@@ -24,8 +24,8 @@ from math import prod
 from operator import or_
 
 from needful.abstraction.atom_table import AtomKey, bits
-from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstrations
+from needful.core.limits import NO_DEADLINE, Deadline
 from needful.core.operators import Operator
 from needful.operator_learning.baselines.cluster_intersect import cluster_by_effects
 from needful.operator_learning.encoding import EncodedTransition, encode_demonstrations

@@ -23,8 +23,8 @@ from operator import or_
 from needful.abstraction.atom_table import AtomKey, AtomTable, bits
 from needful.core.atoms import LiftedAtom
 from needful.core.controllers import Controller
-from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstrations
+from needful.core.limits import NO_DEADLINE, Deadline
 from needful.core.objects import Variable
 from needful.core.operators import Operator
 from needful.operator_learning.baselines.cluster_intersect import (

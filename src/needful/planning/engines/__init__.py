@@ -1,1 +1,1 @@
-"""The search engines: the reference engine in Python, and the interface to the C++ engine."""
+"""The search engines: in Python (the reference), in C++, and third-party planners as subprocesses."""

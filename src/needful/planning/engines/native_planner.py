@@ -13,16 +13,15 @@ from itertools import chain
 from typing import TypeAlias
 
 from needful.core.atoms import GroundAtom, LiftedAtom, Predicate
+from needful.core.limits import Budget
 from needful.core.objects import Object, Type, Variable, counted, short_repr
 from needful.core.operators import GroundOperator, Operator
 from needful.core.plans import AbstractPlan, Outcome, SearchStatistics
 from needful.core.tasks import AbstractTask
 from needful.errors import InvalidInputError
-from needful.planning.budget import Budget
 from needful.planning.costs import UNIT_COSTS, OperatorCosts
-from needful.planning.engines.a_star import AStar
-from needful.planning.engines.greedy import Greedy
 from needful.planning.engines.python_planner import INITIAL_ATOMS, check_steps, failures_at
+from needful.planning.engines.searches import AStar, Greedy
 from needful.planning.heuristics import LmCut
 from needful.planning.portfolio import Portfolio, Stage, anytime_portfolio
 

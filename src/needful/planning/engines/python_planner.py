@@ -13,12 +13,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
+from needful.core.limits import Budget
 from needful.core.objects import Object
 from needful.core.operators import Operator
 from needful.core.plans import AbstractPlan, SearchStatistics
 from needful.core.tasks import AbstractTask
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.planning.budget import Budget
 from needful.planning.costs import OperatorCosts
 from needful.planning.grounding import EncodedOperator, GroundProblem, ground, operator_masks
 from needful.planning.interfaces import PlanStream, Search

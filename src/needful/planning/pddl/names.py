@@ -1,4 +1,4 @@
-"""Convert names to PDDL names and back, and write and read the comments in PDDL files.
+"""Convert names to PDDL names and back, write atoms with them, and write and read comments in PDDL files.
 
 PDDL names are ASCII, start with a letter and are not case-sensitive. In this package, a name can be any
 text. Names that PDDL accepts stay unchanged; for the others, a comment gives the original name. PDDL allows
@@ -20,6 +20,9 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from needful.core.atoms import GroundAtom, LiftedAtom
+from needful.core.objects import Type, Variable
+from needful.core.operators import DeletePattern, Operator, Wildcard
 from needful.errors import UnknownNameError
 
 _NAME_COMMENT = re.compile(r'\s*; (\w+) (\S+) is (".*")\s*')
@@ -194,3 +197,81 @@ def make_unique(names: Iterable[str], reserved: Iterable[str] = ()) -> tuple[str
         taken.add(unique.lower())
         result.append(unique)
     return tuple(result)
+
+
+@dataclass(frozen=True, slots=True)
+class DomainNames:
+    """The PDDL names of everything that actions refer to."""
+
+    types: NameTable
+    predicates: NameTable
+    operators: NameTable
+    objects: NameTable
+
+    @classmethod
+    def of(
+        cls,
+        types: Iterable[str],
+        predicates: Iterable[str],
+        operators: Iterable[str],
+        objects: Iterable[str],
+    ) -> DomainNames:
+        """Return unique PDDL names for the given original names.
+
+        Objects get their names last, so the other names are the same for every task.
+        """
+        tables: list[NameTable] = []
+        for kind, originals in zip(
+            ("type", "predicate", "action", "object"), (types, predicates, operators, objects), strict=True
+        ):
+            taken = [name for table in tables for name in table.by_original.values()]
+            tables.append(NameTable.of(kind, originals, taken))
+        return cls(*tables)
+
+    def non_action_names(self) -> list[str]:
+        """Return the PDDL names of all types, predicates and objects."""
+        tables = (self.types, self.predicates, self.objects)
+        return [name for table in tables for name in table.by_original.values()]
+
+    def atom(self, atom: GroundAtom) -> str:
+        """Return a ground atom as PDDL."""
+        return _list([self.predicates[atom.predicate.name], *(self.objects[o.name] for o in atom.objects)])
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The PDDL names of a domain, and those of the variables of one operator."""
+
+    names: DomainNames
+    variables: NameTable
+
+    @classmethod
+    def of(cls, operator: Operator, names: DomainNames) -> Scope:
+        """Return the PDDL names for one operator."""
+        return cls(names, NameTable.of("variable", (v.name[1:] for v in operator.parameters)))
+
+    def variable(self, variable: Variable) -> str:
+        """Return a variable of the operator as PDDL."""
+        return f"?{self.variables[variable.name[1:]]}"
+
+    def atom(self, atom: LiftedAtom) -> str:
+        """Return an atom over variables of the operator as PDDL."""
+        return _list([self.names.predicates[atom.predicate.name], *map(self.variable, atom.variables)])
+
+    def typed_list(self, variables: Iterable[tuple[str, Type]]) -> str:
+        """Return a typed list of variables as PDDL."""
+        return " ".join(f"{name} - {self.names.types[kind.name]}" for name, kind in variables)
+
+    def pattern_terms(self, pattern: DeletePattern) -> list[str]:
+        """Return the arguments of a delete pattern as PDDL; wildcards become new variables."""
+        fresh = "any"
+        while any(name.lower().startswith(fresh) for name in self.variables.by_original.values()):
+            fresh += "_"
+        return [
+            f"?{fresh}{index}" if isinstance(argument, Wildcard) else self.variable(argument)
+            for index, argument in enumerate(pattern.arguments)
+        ]
+
+
+def _list(words: Iterable[str]) -> str:
+    return f"({' '.join(words)})"

@@ -16,8 +16,8 @@ from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, PatternArgument, Wildcard
 from needful.core.s_expressions import Expression, Form, Word, expression_text
 from needful.errors import InvalidInputError
+from needful.planning.pddl.deletes import DeleteEffect, merge_deletes, parameter_partitions
 from needful.planning.pddl.names import KEYWORD
-from needful.planning.pddl.read_deletes import DeleteEffect, merge_deletes, parameter_partitions
 from needful.planning.pddl.read_symbols import Symbols
 
 FIELDS = (":parameters", ":precondition", ":effect")

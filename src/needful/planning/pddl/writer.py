@@ -13,27 +13,29 @@ A negative precondition is written as (not (Clear ?x)) in all styles. The style 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from needful.abstraction.atom_table import bits
 from needful.core.atoms import Predicate
+from needful.core.limits import Budget
 from needful.core.model import Vocabulary
 from needful.core.objects import Abbreviated, Object, Type
 from needful.core.operators import GroundOperator, Operator
 from needful.core.plans import AbstractPlan
 from needful.core.tasks import AbstractTask
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.planning.budget import Budget
-from needful.planning.grounding import ground
-from needful.planning.pddl.names import NameTable, definition_comment, make_unique
-from needful.planning.pddl.write_actions import (
-    DeleteWriter,
+from needful.planning.grounding import GroundProblem, deleted_atoms, ground
+from needful.planning.pddl.deletes import DeleteWriter, forall_delete, guarded_delete, types_overlap
+from needful.planning.pddl.names import (
     DomainNames,
-    forall_delete,
-    ground_actions,
-    guarded_delete,
-    lifted_action,
+    NameTable,
+    Scope,
+    controller_comment,
+    definition_comment,
+    make_unique,
 )
 
 _STRIPS = ":strips :typing"
@@ -127,12 +129,12 @@ def write_pddl(
 def write_actions(vocabulary: Vocabulary, operators: Sequence[Operator]) -> tuple[str, ...]:
     """Return the PDDL text of the action of each operator, in the style `forall`."""
     names = _PddlWriter(vocabulary, tuple(operators), (), "needful").names
-    return tuple("\n".join(lifted_action(operator, names, forall_delete)) for operator in operators)
+    return tuple("\n".join(_lifted_action(operator, names, forall_delete)) for operator in operators)
 
 
 def _lifted(writer: _PddlWriter, task: AbstractTask | None, write_delete: DeleteWriter) -> Pddl:
     names = writer.names
-    actions = [lifted_action(operator, names, write_delete) for operator in writer.operators]
+    actions = [_lifted_action(operator, names, write_delete) for operator in writer.operators]
     return Pddl(
         writer.domain(_QUANTIFIED, (), actions),
         writer.problem(task, task.objects) if task else None,
@@ -149,7 +151,7 @@ def _grounded(writer: _PddlWriter, task: AbstractTask) -> Pddl:
         )
     ground_operators = problem.plan(range(len(problem.ground_operators)))
     action_names = make_unique(map(writer.action_name, ground_operators), writer.names.non_action_names())
-    actions = list(ground_actions(problem, writer.names, action_names))
+    actions = list(_ground_actions(problem, writer.names, action_names))
     negation = any(operator.negative_preconditions for operator in writer.operators)
     return Pddl(
         # The actions name objects, not parameters, so the domain must declare the objects as constants.
@@ -261,3 +263,57 @@ def _section(title: str, lines: Iterable[str], closing: str = ")") -> list[str]:
     if not indented:
         return []
     return [f"  (:{title}", *indented[:-1], indented[-1] + closing]
+
+
+def _lifted_action(operator: Operator, names: DomainNames, write_delete: DeleteWriter) -> list[str]:
+    """Return an operator as the lines of a PDDL action; `write_delete` writes its delete patterns."""
+    scope = Scope.of(operator, names)
+    parameters = scope.typed_list((scope.variable(v), v.type) for v in operator.parameters)
+    conditions = [scope.atom(atom) for atom in sorted(operator.preconditions)]
+    conditions += [f"(not {scope.atom(atom)})" for atom in sorted(operator.negative_preconditions)]
+    conditions += [
+        f"(not (= {scope.variable(a)} {scope.variable(b)}))"
+        for a, b in itertools.combinations(operator.parameters, 2)
+        if types_overlap(a.type, b.type)
+    ]
+    effects = [scope.atom(atom) for atom in sorted(operator.add_effects)]
+    deletes = operator.delete_effects - operator.add_effects
+    effects += [f"(not {scope.atom(atom)})" for atom in sorted(deletes)]
+    patterns = (write_delete(pattern, operator, scope) for pattern in sorted(operator.delete_patterns))
+    effects += [effect for effect in patterns if effect is not None]
+    action_name = names.operators[operator.name]
+    arguments = [scope.variable(variable) for variable in operator.controller_arguments]
+    return [
+        *scope.variables.rename_comments(),
+        controller_comment(action_name, operator.controller.name, arguments),
+        *_action(action_name, parameters, conditions, effects),
+    ]
+
+
+def _ground_actions(
+    problem: GroundProblem, names: DomainNames, action_names: Sequence[str]
+) -> Iterator[list[str]]:
+    """Yield each ground operator as the lines of a PDDL action without parameters."""
+    written = [names.atom(atom) for atom in problem.atoms]
+    for operator, name in zip(problem.ground_operators, action_names, strict=True):
+        deletes = deleted_atoms(operator, problem) & problem.reachable
+        effects = [written[atom] for atom in bits(operator.adds)]
+        effects += [f"(not {written[atom]})" for atom in bits(deletes)]
+        conditions = [written[atom] for atom in bits(operator.preconditions)]
+        forbidden = operator.negative_preconditions & problem.reachable
+        conditions += [f"(not {written[atom]})" for atom in bits(forbidden)]
+        yield _action(name, "", conditions, effects)
+
+
+def _action(name: str, parameters: str, conditions: list[str], effects: list[str]) -> list[str]:
+    return [
+        f"(:action {name}",
+        f"  :parameters ({parameters})",
+        "  :precondition (and",
+        *(f"    {condition}" for condition in conditions),
+        "  )",
+        "  :effect (and",
+        *(f"    {effect}" for effect in effects),
+        "  )",
+        ")",
+    ]

@@ -9,11 +9,11 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from needful.core.limits import Budget
 from needful.core.plans import SearchStatistics
 from needful.errors import InvalidInputError
 from needful.planning.action_elimination import TrimmedPlans
-from needful.planning.budget import Budget
-from needful.planning.external.external_plans import ExternalPlans, Program, Steps, find_program, parse_step
+from needful.planning.engines.external_plans import ExternalPlans, Program, Steps, find_program, parse_step
 from needful.planning.grounding import GroundProblem
 
 OPTIMAL = "astar(lmcut())"

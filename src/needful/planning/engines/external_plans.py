@@ -32,9 +32,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from needful.abstraction.atom_table import bits
+from needful.core.limits import Budget
 from needful.core.plans import Outcome, SearchStatistics
 from needful.errors import InvalidInputError, PlannerError, install_command
-from needful.planning.budget import Budget
 from needful.planning.grounding import EncodedOperator, GroundProblem, deleted_atoms, operator_masks
 
 Steps: TypeAlias = tuple[int, ...]

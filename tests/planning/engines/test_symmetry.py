@@ -9,16 +9,14 @@ from hypothesis import strategies as st
 
 from needful.abstraction.atom_table import bits
 from needful.core.atoms import AbstractState
+from needful.core.limits import Budget
 from needful.core.objects import Object
 from needful.core.plans import Outcome, SearchStatistics
-from needful.planning.budget import Budget
-from needful.planning.engines.a_star import AStar
-from needful.planning.engines.greedy import Greedy
 from needful.planning.engines.python_planner import with_failure
-from needful.planning.engines.search_space import SearchSpace
+from needful.planning.engines.search_space import SearchSpace, Symmetry, interchangeable_objects
+from needful.planning.engines.searches import AStar, Greedy
 from needful.planning.grounding import GroundProblem
 from needful.planning.interfaces import Search
-from needful.planning.symmetry import Symmetry, interchangeable_objects
 from planning_problems import (
     Problem,
     cheapest_costs,

@@ -1,4 +1,9 @@
-"""Limits of planning: a deadline, the number of search nodes and the size of a ground problem."""
+"""Limits: `Deadline` limits the time of learning, and `Budget` the time and the size of a search for plans.
+
+A deadline may stop learning, but it never changes the result. Long loops of learning call `Deadline.check`,
+which raises once the time is up. A budget never raises: a search that exhausts it ends and returns the
+reason.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +14,64 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from needful.errors import InvalidInputError
+from needful.errors import InvalidInputError, LearningTimeoutError
 
 Clock: TypeAlias = Callable[[], float]
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """The time at which learning must stop; created by `Deadline.after`.
+
+    Attributes:
+        limit: the time limit in seconds.
+        at: the reading of `clock` at which the time is up.
+        clock: returns seconds and never decreases.
+    """
+
+    limit: float = math.inf
+    at: float = math.inf
+    clock: Callable[[], float] = time.monotonic
+
+    @classmethod
+    def after(cls, seconds: float | None, clock: Callable[[], float] = time.monotonic) -> Deadline:
+        """Return the deadline `seconds` from now, or one that never passes if `seconds` is None."""
+        if seconds is None:
+            return NO_DEADLINE
+        if not seconds > 0:
+            raise InvalidInputError(f"A time limit must be more than 0 seconds, got {seconds}.")
+        return cls(seconds, clock() + seconds, clock)
+
+    def at_most(self, seconds: float) -> Deadline:
+        """Return this deadline, or the deadline `seconds` from now if that is earlier."""
+        at = self.clock() + seconds
+        return Deadline(seconds, at, self.clock) if at < self.at else self
+
+    def with_check_limit(self, count: int) -> Deadline:
+        """Return a deadline that passes when this one does, or after `count` calls of its own `check`.
+
+        Unlike a time limit, a limit on the number of calls has the same effect on every machine.
+        """
+        numbers = itertools.count()
+
+        def clock() -> float:
+            self.check()
+            return float(next(numbers))
+
+        return Deadline(self.limit, float(count), clock)
+
+    def check(self) -> bool:
+        """Raise `LearningTimeoutError` if the time is up, otherwise return False.
+
+        The method returns a value so that it can be the argument `stop` of `abstraction.joins.join`.
+        """
+        if self.at < math.inf and self.clock() >= self.at:
+            raise LearningTimeoutError(self.limit)
+        return False
+
+
+NO_DEADLINE = Deadline()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
-"""Read delete effects of PDDL as delete patterns, and merge parameters that may stand for the same object.
+"""Write delete patterns as delete effects of PDDL, and read such effects as delete patterns.
 
-`(forall (?b - block) (not (Clear ?b)))` becomes a delete pattern: an atom with a wildcard, which matches
-every object of a type. In PDDL and in operators, add effects override deletes. A condition that excludes
-only added atoms from a delete is therefore redundant and can be left out. Other conditional effects are not
-supported.
+A delete pattern is an atom in which some arguments are wildcards. A wildcard matches every object of a
+type. In PDDL, it is a quantified variable: `(forall (?b - block) (not (Clear ?b)))`. In PDDL and in
+operators, add effects override deletes. A condition that excludes only added atoms from a delete is
+therefore redundant and can be left out. Other conditional effects are not supported.
 
 A grounding of an operator maps distinct parameters to distinct objects, but PDDL allows an action to use an
 object twice. Such an action can be read as several operators, one per way to merge its parameters.
@@ -17,15 +17,17 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from needful.core.atoms import LiftedAtom
-from needful.core.objects import Variable
-from needful.core.operators import DeletePattern, Wildcard
+from needful.core.objects import Type, Variable
+from needful.core.operators import DeletePattern, Operator, Wildcard
 from needful.core.s_expressions import Expression, Form, Word, expression_text
+from needful.planning.pddl.names import Scope
 from needful.planning.pddl.read_symbols import PddlSyntax
-from needful.planning.pddl.write_actions import types_overlap
 
 # For each name in a condition, the parameter that it stands for. None means an object that is bound to no
 # parameter.
 Bindings: TypeAlias = Mapping[str, Variable | None]
+# Takes a delete pattern of an operator. Returns it as a PDDL effect, or None if it deletes nothing.
+DeleteWriter: TypeAlias = Callable[[DeletePattern, Operator, Scope], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,3 +160,71 @@ def _groupings(variables: Sequence[Variable]) -> Iterator[list[list[Variable]]]:
 
 def _depth(variable: Variable) -> int:
     return len(list(variable.type.ancestry()))
+
+
+def forall_delete(pattern: DeletePattern, operator: Operator, scope: Scope) -> str | None:
+    """Return the PDDL effect that deletes all atoms that match a pattern; None if it deletes nothing.
+
+    The effect may also match atoms that the operator adds. They are not deleted: in PDDL, add effects
+    override deletes.
+    """
+    if any(_bindings(pattern, atom) == {} for atom in operator.add_effects):
+        return None  # the pattern matches only this atom, which is added
+    return _delete_effect(pattern, scope, [()])
+
+
+def guarded_delete(pattern: DeletePattern, operator: Operator, scope: Scope) -> str | None:
+    """Return the PDDL effect that deletes all atoms that match a pattern, except those the operator adds.
+
+    Returns None if the effect deletes nothing. An atom differs from an added atom if their first arguments
+    differ, or their second arguments, and so on. Few planners accept such a disjunction as a condition. The
+    effect therefore contains several conditional deletes, one per choice of an argument for each added
+    atom. Each delete requires that its chosen arguments differ from those of the added atoms.
+    """
+    terms = scope.pattern_terms(pattern)
+    inequalities = []
+    for atom in sorted(operator.add_effects):
+        bindings = _bindings(pattern, atom)
+        if bindings is not None:
+            inequalities.append([f"(not (= {terms[i]} {scope.variable(v)}))" for i, v in bindings.items()])
+    ways = [tuple(dict.fromkeys(way)) for way in itertools.product(*inequalities)]
+    return _delete_effect(pattern, scope, ways) if ways else None
+
+
+def _delete_effect(pattern: DeletePattern, scope: Scope, ways: Sequence[tuple[str, ...]]) -> str:
+    terms = scope.pattern_terms(pattern)
+    delete = f"(not ({' '.join([scope.names.predicates[pattern.predicate.name], *terms])}))"
+    effect = _and([f"(when {_and(way)} {delete})" if way else delete for way in ways])
+    wildcards = [
+        (term, argument.type)
+        for term, argument in zip(terms, pattern.arguments, strict=True)
+        if isinstance(argument, Wildcard)
+    ]
+    return f"(forall ({scope.typed_list(wildcards)}) {effect})" if wildcards else effect
+
+
+def _bindings(pattern: DeletePattern, atom: LiftedAtom) -> dict[int, Variable] | None:
+    """Match a pattern with an atom: return the variable that each wildcard matches, by argument index.
+
+    Returns None if the pattern cannot match the atom.
+    """
+    if atom.predicate != pattern.predicate:
+        return None
+    found = {}
+    for index, (argument, variable) in enumerate(zip(pattern.arguments, atom.variables, strict=True)):
+        if isinstance(argument, Wildcard):
+            if not types_overlap(argument.type, variable.type):
+                return None
+            found[index] = variable
+        elif argument != variable:  # distinct variables stand for distinct objects
+            return None
+    return found
+
+
+def _and(items: Sequence[str]) -> str:
+    return items[0] if len(items) == 1 else f"(and {' '.join(items)})"
+
+
+def types_overlap(one: Type, other: Type) -> bool:
+    """Return whether an object can be of both types."""
+    return one.is_subtype_of(other) or other.is_subtype_of(one)

@@ -1,1 +1,0 @@
-"""Third-party planners as subprocesses."""
