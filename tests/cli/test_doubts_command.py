@@ -31,7 +31,9 @@ def gripper(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cross-validate even if it takes long, as on a slow machine."""
-    monkeypatch.setattr("needful.cli.learn.LearningConfig", partial(LearningConfig, validation_limit=600.0))
+    monkeypatch.setattr(
+        "needful.cli.run_steps.LearningConfig", partial(LearningConfig, validation_limit=600.0)
+    )
 
 
 @pytest.mark.usefixtures("patient")
@@ -61,7 +63,7 @@ def test_validation_that_would_take_too_long_is_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     impatient = partial(LearningConfig, validation_limit=0.0)
-    monkeypatch.setattr("needful.cli.learn.LearningConfig", impatient)
+    monkeypatch.setattr("needful.cli.run_steps.LearningConfig", impatient)
     result = succeed("learn", GRIPPER, "--out", tmp_path / "text")
     assert "\nSkipped cross-validation: it would take about " in result.out
     printed = succeed("learn", GRIPPER, "--out", tmp_path / "json", "--json").json

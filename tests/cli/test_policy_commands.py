@@ -18,7 +18,7 @@ SHORT = PolicyConfig(epochs=300)
 @pytest.fixture(autouse=True)
 def _short_training(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("needful.cli.run.RunConfig", partial(RunConfig, policy=SHORT))
-    monkeypatch.setattr("needful.cli.learn.LearningConfig", partial(LearningConfig, policy=SHORT))
+    monkeypatch.setattr("needful.cli.run_steps.LearningConfig", partial(LearningConfig, policy=SHORT))
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_a_policy_is_learned_from_a_file(
     weights = (tmp_path / "again" / "policy.safetensors").read_bytes()
     assert weights == (policy / "model" / "policy.safetensors").read_bytes()
     shorter = partial(LearningConfig, policy=PolicyConfig(epochs=2))
-    monkeypatch.setattr("needful.cli.learn.LearningConfig", shorter)
+    monkeypatch.setattr("needful.cli.run_steps.LearningConfig", shorter)
     summary = succeed(
         *("learn", demonstrations, "--learner", "gnn-model-free", "--force"),
         *("--out", tmp_path / "again", "--json"),

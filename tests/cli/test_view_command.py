@@ -20,7 +20,7 @@ from axe_core import fetch_axe, violations
 from command_line import needful
 from headless_browser import CHROMIUM, Browser, open_browser
 from lamp_world import HOSTILE, MARKUP
-from needful.cli.view import ViewServer, make_server
+from needful.cli.pages import ViewServer, make_server
 from needful.reports import live_runs
 from recorded_runs import run_lamps
 

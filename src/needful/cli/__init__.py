@@ -1,4 +1,4 @@
-"""The command line: one file per verb (subcommand), such as `needful learn`."""
+"""The command line: `app` lists the verbs (subcommands), such as `needful learn`, and their modules."""
 
 from needful.cli.app import main
 

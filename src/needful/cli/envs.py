@@ -1,7 +1,10 @@
-"""`needful envs`: list the domains. `needful check-env`: check your environment against the contract."""
+"""Verbs about environments: `envs` lists the domains, `check-env` checks one, `new-env` writes one."""
 
 from __future__ import annotations
 
+import importlib.util
+import keyword
+import re
 import sys
 import time
 from contextlib import redirect_stdout
@@ -13,7 +16,17 @@ import typer
 
 from needful.cli import console
 from needful.cli.environments import custom_environment, demonstrations_for
-from needful.cli.options import AsJson, Recorded, Seed, Timeout, count_option
+from needful.cli.new_env_templates import DemonstrationSource, environment_files
+from needful.cli.options import (
+    AsJson,
+    Force,
+    Recorded,
+    Seed,
+    Timeout,
+    count_option,
+    enum_member,
+    enum_option,
+)
 from needful.core.cards import seconds_text
 from needful.core.demonstrations import Demonstration
 from needful.core.model import Vocabulary
@@ -27,6 +40,7 @@ from needful.envs.contract import Environment, Split
 from needful.envs.findings import Finding, Findings
 from needful.errors import install_command
 from needful.planning.bilevel import PlanningConfig
+from needful.storage.outputs import FileKind, FolderKind, staged_directory, write_text
 
 SAMPLED_TASKS = 12
 
@@ -165,3 +179,84 @@ def _describe(reference: str, found: tuple[Finding, ...]) -> str:
             f"   remedy:  {finding.remedy}",
         ]
     return "\n".join(lines)
+
+
+@console.reporting_errors
+def new_env(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of the module, for example cup_stacking.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder to write; default: NAME in the current folder.")
+    ] = None,
+    demonstrations: Annotated[
+        str,
+        enum_option(
+            "--demonstrations",
+            DemonstrationSource,
+            "Source of demonstrations: an oracle model, a scripted policy, or recordings in a file.",
+        ),
+    ] = DemonstrationSource.ORACLE.value,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a small working environment with tests, to start from."""
+    reason = _invalid_name_reason(name)
+    if reason is not None:
+        raise typer.BadParameter(f"{reason} Try {_suggestion(name)!r}.", param_hint="NAME")
+    class_name = _class_name(name)
+    folder = out or Path(name)
+    source = enum_member(DemonstrationSource, "source of demonstrations", demonstrations)
+    texts = environment_files(source, name, class_name)
+    with staged_directory(folder, _unedited(name, class_name), force) as staged:
+        for file, text in texts.items():
+            write_text(staged / file, text)
+    reference = f"{folder / name}.py:{class_name}"
+    if as_json:
+        console.print_json({"files": [str(folder / file) for file in texts], "environment": reference})
+        return
+    console.print_result(f"Wrote {folder}/ ({', '.join(texts)}).")
+    console.print_result(f"Edit {folder / name}.py, then check it with: needful check-env {reference}")
+
+
+def _unedited(name: str, class_name: str) -> FolderKind:
+    """Return the kind of folder that `--force` may replace: one in which the user edited no file.
+
+    A file is unedited if its text is one that `needful new-env` writes, with any source of demonstrations.
+    """
+    texts: dict[str, list[str]] = {}
+    for source in DemonstrationSource:
+        for file, text in environment_files(source, name, class_name).items():
+            texts.setdefault(file, []).append(re.escape(text))
+    marker_files = {
+        file: FileKind(file, re.compile(rf"(?:{'|'.join(patterns)})\Z".encode()))
+        for file, patterns in texts.items()
+    }
+    return FolderKind("an unedited environment", marker_files)
+
+
+def _class_name(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+def _invalid_name_reason(name: str) -> str | None:
+    """Return why the new module and its class cannot have this name, or None if they can."""
+    if not re.fullmatch("[a-z][a-z0-9_]*", name):
+        return f"{name!r} is not a module name: use lower case letters, digits and underscores."
+    if keyword.iskeyword(name):
+        return f"{name!r} is a Python keyword."
+    spec = importlib.util.find_spec(name)
+    # `find_spec` also finds folders without `__init__.py`, which are not modules. Their `origin` is None.
+    if spec is not None and spec.origin is not None:
+        return f"A module {name!r} exists already, and yours would hide it."
+    texts = (environment_files(source, "x", "X") for source in DemonstrationSource)
+    if any(re.search(rf"\b{_class_name(name)}\b", text) for one in texts for text in one.values()):
+        return f"The class name {_class_name(name)!r} has another meaning in the written files."
+    return None
+
+
+def _suggestion(name: str) -> str:
+    """Return a valid module name that resembles the invalid `name`."""
+    words = re.findall("[A-Z]?[a-z0-9]+|[A-Z0-9]+", name)
+    snake = "_".join(["env", *words] if not words or words[0][0].isdigit() else words).lower()
+    return snake if _invalid_name_reason(snake) is None else f"{snake}_domain"

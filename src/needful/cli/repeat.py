@@ -15,7 +15,7 @@ import typer
 
 from needful.cli import console
 from needful.cli.environments import chosen_environment, demonstrations_for
-from needful.cli.report import runs_in
+from needful.cli.pages import runs_in
 from needful.errors import InvalidInputError, ResultsError
 from needful.evaluation.pipeline import RunConfig, run
 from needful.evaluation.run_description import RunDescription, flat_settings, read_run_description

@@ -13,11 +13,11 @@ import typer
 
 from needful.approaches.catalogue import APPROACHES
 from needful.cli import console
-from needful.cli.completion import completing
 from needful.cli.options import (
     AsJson,
     Horizon,
     LearningTimeout,
+    completing,
     count_option,
     enum_option,
     seconds_option,

@@ -12,8 +12,8 @@ import typer
 
 from needful.cli import console, options
 from needful.cli.environments import chosen_environment, demonstrations_for
+from needful.cli.pages import write_page
 from needful.cli.repeat import repeat_runs
-from needful.cli.report import write_page
 from needful.core.objects import counted
 from needful.errors import UnknownNameError
 from needful.evaluation.execution import OPEN_LOOP
