@@ -19,9 +19,8 @@ import typer
 
 from needful.approaches.catalogue import APPROACHES
 from needful.envs.catalogue import CATALOGUE
-from needful.envs.disturbances import Disturbances
 from needful.errors import UnknownNameError
-from needful.evaluation.execution import CLOSED_LOOP, OPEN_LOOP, ExecutionConfig
+from needful.evaluation.execution import CLOSED_LOOP, OPEN_LOOP, Disturbances, ExecutionConfig
 from needful.invention.invent import InventionConfig
 from needful.planning.bilevel import PlanningConfig
 from needful.planning.planners import make_planner, planner_names

@@ -31,7 +31,7 @@ from needful.reports.page.page import make_report, page_asset, page_data, player
 from needful.reports.page.recorded_run import RecordedRun, read_run, run_of_job
 from needful.reports.page.task_films import FilmLimits
 from needful.storage.outputs import PAGE, check_output_file, write_text
-from needful.sweeps.results import JOBS_FOLDER, JobResult, read_results
+from needful.sweeps.jobs import JOBS_FOLDER, JobResult, read_results
 
 ADDRESS = "127.0.0.1"
 DEFAULT_PORT = 7340

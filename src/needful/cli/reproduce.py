@@ -25,19 +25,24 @@ from needful.cli.options import (
 from needful.cli.sweep_progress import SweepTable, showing
 from needful.envs.catalogue import make_environment
 from needful.errors import InvalidInputError, NeedfulError, UnknownNameError
-from needful.paper.domains import ANALYTIC, HOUSEHOLD
-from needful.paper.domains import SEEDS as PAPER_SEEDS
-from needful.paper.experiments import FIGURES, TABLES, RequestedOutputs, SweepSettings, jobs_for
+from needful.paper.experiments import (
+    EXAMPLES_FILE,
+    FIGURES,
+    PAPER,
+    TABLES,
+    RequestedOutputs,
+    SweepSettings,
+    jobs_for,
+    operator_examples,
+)
 from needful.paper.kinder import HAND_WRITTEN, KINDER, kinder_jobs, run_kinder_job
 from needful.paper.kinder import SEEDS as KINDER_SEEDS
-from needful.paper.methods import OURS
-from needful.paper.operator_examples import EXAMPLES_FILE, operator_examples
-from needful.paper.presets import PAPER
+from needful.paper.published import ANALYTIC, HOUSEHOLD, OURS
+from needful.paper.published import SEEDS as PAPER_SEEDS
 from needful.planning.planners import DEFAULT_PLANNER, planner_names
 from needful.storage.outputs import write_text
 from needful.sweeps.executors import Executor, JobFunction, ProcessExecutor
-from needful.sweeps.jobs import Job, run_config
-from needful.sweeps.results import Results, SweepFolder, read_results
+from needful.sweeps.jobs import Job, Results, SweepFolder, read_results, run_config
 from needful.sweeps.sweep import OlderResults, older_jobs, run_job, sweep
 
 ALL = "all"

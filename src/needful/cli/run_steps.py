@@ -47,8 +47,7 @@ from needful.evaluation.execution import OPEN_LOOP, execution_summary
 from needful.evaluation.pipeline import RunConfig
 from needful.evaluation.pipeline import collect as collect_demonstrations
 from needful.evaluation.records import evaluation_summary, run_identity
-from needful.evaluation.run_description import settings_as_json
-from needful.evaluation.run_folder import RunFolder
+from needful.evaluation.run_folder import RunFolder, settings_as_json
 from needful.evaluation.sources import unused_parts
 from needful.planning.planners import DEFAULT_PLANNER
 from needful.storage.demonstrations import read_demonstrations, write_demonstrations

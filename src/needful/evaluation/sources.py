@@ -31,19 +31,13 @@ WITHOUT_EFFECT = (
     "envs/findings.py",
     "envs/household/view/",
     "evaluation/records.py",
-    "evaluation/run_description.py",
     "evaluation/run_folder.py",
     "evaluation/sources.py",
 )
 # Optional features of runs, each with the folders and files that only runs with this feature use.
 OPTIONAL_PARTS = {
     "invention": ("invention/",),
-    "execution": (
-        "evaluation/execution.py",
-        "planning/agent.py",
-        "planning/observation.py",
-        "envs/disturbances.py",
-    ),
+    "execution": ("evaluation/execution.py", "planning/agent.py", "planning/observation.py"),
     "adapters": ("envs/adapters/", "envs/kinder/", "envs/gym.py", "envs/gym_encoding.py"),
 }
 

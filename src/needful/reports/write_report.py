@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from needful.core.objects import counted
 from needful.core.plans import Outcome
 from needful.errors import UnknownNameError
-from needful.paper.methods import method_of
+from needful.paper.published import method_of
 from needful.reports.figures.canvas import FigureFiles, render_files, report_style
 from needful.reports.figures.nodes_created import draw_nodes_created
 from needful.reports.figures.outcomes import (
@@ -36,8 +36,7 @@ from needful.reports.runs import (
 )
 from needful.reports.table import Table, as_csv, as_latex, as_markdown, escape_markdown
 from needful.storage.outputs import write_bytes, write_text
-from needful.sweeps.jobs import Job
-from needful.sweeps.results import JobResult, Results
+from needful.sweeps.jobs import Job, JobResult, Results
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

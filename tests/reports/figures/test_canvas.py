@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
-from needful.paper.methods import METHODS
+from needful.paper.published import METHODS
 from needful.reports.figures.canvas import (
     DOTS_PER_INCH,
     MAX_NAME_LENGTH,

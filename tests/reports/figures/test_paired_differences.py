@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from needful.reports.figures.paired_differences import compare, compare_with_ours
 from needful.reports.runs import RunGroup, group_runs
-from needful.sweeps.jobs import Job
-from needful.sweeps.results import JobResult
+from needful.sweeps.jobs import Job, JobResult
 from synthetic_results import make_result, make_sweep
 
 OURS, CI = Job("screws", "necessary"), Job("screws", "ci")

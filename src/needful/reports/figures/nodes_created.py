@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from needful.envs.drawing.palette import DARK_GREY, GREY
-from needful.paper.domains import protocol_of
-from needful.paper.methods import POLICIES, method_style
+from needful.paper.published import POLICIES, method_style, protocol_of
 from needful.reports.figures.canvas import SMALL_FONT_SIZE, group_panels, label_outer
 from needful.reports.runs import RunGroup, main_group, main_groups
 from needful.seeding import rng_for

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from needful.envs.drawing.palette import DARK_GREY, GREY
 from needful.evaluation.records import RunRecord
-from needful.paper.domains import in_paper_order
-from needful.paper.methods import OURS, in_column_order, method_style
+from needful.paper.published import OURS, in_column_order, in_paper_order, method_style
 from needful.reports.figures.canvas import SMALL_FONT_SIZE, label_outer, method_panels
 from needful.reports.runs import RunGroup, main_group, main_groups
 from needful.reports.statistics import Interval, bootstrap_interval, mean

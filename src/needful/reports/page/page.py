@@ -12,7 +12,7 @@ from needful.core.operators import GroundOperator, Operator
 from needful.envs.drawing.film import Filmable
 from needful.envs.drawing.inline_page import fill_page, join_scripts, shared_asset
 from needful.errors import InvalidInputError
-from needful.evaluation.run_description import RunDescription, flat_settings
+from needful.evaluation.run_folder import RunDescription, flat_settings
 from needful.operator_learning.doubts import DoubtKind, Doubts
 from needful.operator_learning.explanation import (
     OperatorExplanation,
