@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from needful.envs.drawing import palette
 from needful.paper.published import Estimate
-from needful.reports.figures.canvas import render_files
+from needful.reports.figure_canvas import render_files
 from needful.reports.paper_tables import fill_tables
 from needful.reports.runs import group_runs
 from needful.reports.table import Cell, Table

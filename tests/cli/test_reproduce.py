@@ -16,7 +16,7 @@ import pytest
 from command_line import PROGRAM, CommandResult, finish, needful, succeed
 from needful.cli import reproduce as reproduce_module
 from needful.errors import OutputError
-from needful.reports.figures.canvas import FigureFiles
+from needful.reports.figure_canvas import FigureFiles
 from needful.sweeps.jobs import Job, JobResult, read_results, results_path, write_result
 from sweep_work import wait_until
 

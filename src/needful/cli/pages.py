@@ -24,9 +24,9 @@ from needful.core.code_in_text import quote_code
 from needful.core.objects import counted
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
-from needful.envs.drawing.inline_page import fill_page
 from needful.errors import InvalidInputError, NeedfulError, OutputError, ResultsError, UnknownNameError
 from needful.reports.live_runs import LiveRun, LiveRuns
+from needful.reports.page.inline_page import fill_page
 from needful.reports.page.page import make_report, page_asset, page_data, player_script, report_html
 from needful.reports.page.recorded_run import RecordedRun, read_run, run_of_job
 from needful.reports.page.task_films import FilmLimits

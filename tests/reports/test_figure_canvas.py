@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from needful.paper.published import METHODS
-from needful.reports.figures.canvas import (
+from needful.reports.figure_canvas import (
     DOTS_PER_INCH,
     MAX_NAME_LENGTH,
     WIDTH,

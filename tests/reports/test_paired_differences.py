@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from needful.reports.figures.paired_differences import compare, compare_with_ours
+from needful.reports.method_figures import compare, compare_with_ours
 from needful.reports.runs import RunGroup, group_runs
 from needful.sweeps.jobs import Job, JobResult
 from synthetic_results import make_result, make_sweep

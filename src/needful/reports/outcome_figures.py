@@ -15,7 +15,7 @@ from needful.envs.drawing.palette import DARK_GREY, WHITE
 from needful.evaluation.records import RunRecord
 from needful.paper.published import SUCCESS, in_column_order, in_paper_order, method_style, protocol_of
 from needful.planning.planners import DEFAULT_PLANNER
-from needful.reports.figures.canvas import (
+from needful.reports.figure_canvas import (
     domain_panels,
     group_panels,
     label_outer,
