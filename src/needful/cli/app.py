@@ -18,10 +18,9 @@ from needful.cli.envs import check_env, envs, new_env
 from needful.cli.operators import explain, export
 from needful.cli.options import drop_equals_signs, keep_options_in_completions
 from needful.cli.pages import report, view
-from needful.cli.plan import plan_task
 from needful.cli.reproduce import reproduce
 from needful.cli.run import run_domain
-from needful.cli.run_steps import collect, evaluate_model, learn
+from needful.cli.run_steps import collect, evaluate_model, learn, plan_task
 from needful.storage.outputs import disk_is_full
 
 

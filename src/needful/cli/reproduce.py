@@ -12,16 +12,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from needful.approaches.catalogue import APPROACHES
-from needful.cli import console
-from needful.cli.options import (
-    AsJson,
-    Horizon,
-    LearningTimeout,
-    completing,
-    count_option,
-    enum_option,
-    seconds_option,
-)
+from needful.cli import console, options
 from needful.cli.sweep_progress import SweepTable, showing
 from needful.envs.catalogue import make_environment
 from needful.errors import InvalidInputError, NeedfulError, UnknownNameError
@@ -57,7 +48,7 @@ class ExecutorName(Enum):
 
 
 def _task_count(name: str, kind: str) -> Any:
-    return count_option(name, f"Number of {kind}; by default 50, in houses 10.")
+    return options.count_option(name, f"Number of {kind}; by default 50, in houses 10.")
 
 
 Tables: TypeAlias = Annotated[
@@ -77,7 +68,7 @@ Domains: TypeAlias = Annotated[
     typer.Option(
         "--domains",
         help=f"Names, or {ALL}; by default {', '.join(ANALYTIC)}.",
-        autocompletion=completing((ALL, *ANALYTIC, *HOUSEHOLD)),
+        autocompletion=options.completing((ALL, *ANALYTIC, *HOUSEHOLD)),
     ),
 ]
 Learners: TypeAlias = Annotated[
@@ -85,12 +76,12 @@ Learners: TypeAlias = Annotated[
     typer.Option(
         "--learners",
         help=f"Names; by default those of the paper. Known: {', '.join(APPROACHES)}.",
-        autocompletion=completing(APPROACHES),
+        autocompletion=options.completing(APPROACHES),
     ),
 ]
 Seeds: TypeAlias = Annotated[
     int | None,
-    count_option(
+    options.count_option(
         "--seeds",
         f"Number of seeds, starting from 0; by default {PAPER_SEEDS}, for {KINDER} {KINDER_SEEDS}.",
     ),
@@ -99,11 +90,11 @@ Demos: TypeAlias = Annotated[int | None, _task_count("--demos", "training tasks"
 Tasks: TypeAlias = Annotated[int | None, _task_count("--tasks", "unseen tasks")]
 Timeout: TypeAlias = Annotated[
     float | None,
-    seconds_option("--timeout", "Planning time per task, in seconds; by default 10, in houses 60."),
+    options.seconds_option("--timeout", "Planning time per task, in seconds; by default 10, in houses 60."),
 ]
 Samples: TypeAlias = Annotated[
     int | None,
-    count_option("--samples-per-step", "Maximum number of parameters per step; by default 10."),
+    options.count_option("--samples-per-step", "Maximum number of parameters per step; by default 10."),
 ]
 Planner: TypeAlias = Annotated[
     str | None,
@@ -126,7 +117,9 @@ CpuTime: TypeAlias = Annotated[
 ]
 Older: TypeAlias = Annotated[
     OlderResults,
-    enum_option("--older", OlderResults, "What to do with results of other code. refuse: run nothing."),
+    options.enum_option(
+        "--older", OlderResults, "What to do with results of other code. refuse: run nothing."
+    ),
 ]
 Check: TypeAlias = Annotated[
     bool,
@@ -138,7 +131,7 @@ Examples: TypeAlias = Annotated[
     bool,
     typer.Option("--examples", help="Only learn and write the operator examples of the paper's appendix."),
 ]
-Processes: TypeAlias = Annotated[int, count_option("--jobs", "Number of worker processes.")]
+Processes: TypeAlias = Annotated[int, options.count_option("--jobs", "Number of worker processes.")]
 ExecutorOption: TypeAlias = Annotated[
     ExecutorName, typer.Option("--executor", help="Run jobs in local processes or on a Ray cluster.")
 ]
@@ -164,8 +157,8 @@ def reproduce(
     demos: Demos = None,
     tasks: Tasks = None,
     timeout: Timeout = None,
-    learning_timeout: LearningTimeout = None,
-    horizon: Horizon = None,
+    learning_timeout: options.LearningTimeout = None,
+    horizon: options.Horizon = None,
     samples_per_step: Samples = None,
     planner: Planner = None,
     preset: Preset = BOTH,
@@ -178,7 +171,7 @@ def reproduce(
     check: Check = False,
     examples: Examples = False,
     out: Out = Path("results"),
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Run the experiments behind the paper's tables and figures, and print them beside the paper's numbers.
 

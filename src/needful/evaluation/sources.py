@@ -38,7 +38,7 @@ WITHOUT_EFFECT = (
 OPTIONAL_PARTS = {
     "invention": ("invention/",),
     "execution": ("evaluation/execution.py", "planning/agent.py", "planning/observation.py"),
-    "adapters": ("envs/adapters/", "envs/kinder/", "envs/gym.py", "envs/gym_encoding.py"),
+    "adapters": ("envs/adapters/", "envs/kinder/", "envs/gym.py"),
 }
 
 # The fields of `ast` nodes that hold statements, exception handlers or match cases. Docstrings can only be
