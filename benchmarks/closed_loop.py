@@ -29,8 +29,8 @@ from needful.envs.drawing.palette import BLUE, ORANGE
 from needful.evaluation.evaluate import solve_tasks
 from needful.evaluation.execution import TaskExecution, measured_ranges
 from needful.evaluation.records import run_identity
-from needful.paper.domains import domain_title, in_paper_order
-from needful.reports.figures.canvas import (
+from needful.paper.published import domain_title, in_paper_order
+from needful.reports.figure_canvas import (
     domain_panels,
     label_outer,
     legend_below,

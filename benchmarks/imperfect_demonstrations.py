@@ -50,7 +50,7 @@ from needful.errors import LearningTimeoutError
 from needful.evaluation.evaluate import solve_tasks
 from needful.evaluation.records import evaluation_summary, run_identity
 from needful.operator_learning.learned_operators import LearnedOperators
-from needful.paper.domains import ANALYTIC_PROTOCOL, DOMAINS, protocol_of
+from needful.paper.published import ANALYTIC_PROTOCOL, DOMAINS, protocol_of
 
 CONDITIONS: Mapping[str, ImperfectionRates] = {
     CLEAN: ImperfectionRates(),

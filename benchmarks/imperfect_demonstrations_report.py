@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from needful.envs.drawing.palette import BLUE, DARK_GREY, GREY, ORANGE, WHITE
-from needful.paper.domains import domain_title, in_paper_order
-from needful.reports.figures.canvas import (
+from needful.paper.published import domain_title, in_paper_order
+from needful.reports.figure_canvas import (
     SMALL_FONT_SIZE,
     domain_panels,
     label_outer,

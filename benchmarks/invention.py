@@ -30,7 +30,7 @@ from typing import Any, TypeAlias
 import needful
 from needful.core.demonstrations import Demonstration
 from needful.demos.imperfections import insert_detours
-from needful.paper.domains import ANALYTIC_PROTOCOL, DOMAINS, PaperProtocol, protocol_of
+from needful.paper.published import ANALYTIC_PROTOCOL, DOMAINS, PaperProtocol, protocol_of
 
 Result: TypeAlias = dict[str, Any]
 

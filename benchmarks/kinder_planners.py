@@ -37,8 +37,7 @@ from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
 from needful.paper.kinder import DOMAINS, PUBLISHED_PLANS, TIMEOUT, solve_kinder_tasks
 from needful.sweeps.executors import ProcessExecutor
-from needful.sweeps.jobs import Job
-from needful.sweeps.results import JobResult, SweepFolder
+from needful.sweeps.jobs import Job, JobResult, SweepFolder
 from needful.sweeps.sweep import OlderResults, sweep
 
 SAMPLES_PER_STEP = 3

@@ -8,11 +8,11 @@ from pathlib import Path
 from needful.cli.envs import domain_sizes
 from needful.core.model import Vocabulary
 from needful.envs.catalogue import CATALOGUE, make_environment
-from needful.paper.domains import DOMAINS, domain_title, protocol_of
+from needful.paper.published import DOMAINS, domain_title, protocol_of
 from needful.reports.paper_tables import fill_table
 from needful.reports.runs import group_runs
 from needful.reports.table import Table
-from needful.sweeps.results import read_results
+from needful.sweeps.jobs import read_results
 
 DOCS = Path(__file__).parent
 OPERATORS = DOCS / "domain_operators"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import needful
 from needful.envs.drawing.film import Film, Filmable, film_plan
-from needful.paper.domains import DOMAINS, protocol_of
+from needful.paper.published import DOMAINS, protocol_of
 from needful.storage.outputs import write_bytes, write_text
 
 DOCS = Path(__file__).parent

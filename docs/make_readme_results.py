@@ -12,13 +12,13 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from needful.envs.drawing import palette
-from needful.paper.published_numbers import Estimate
-from needful.reports.figures.canvas import render_files
+from needful.paper.published import Estimate
+from needful.reports.figure_canvas import render_files
 from needful.reports.paper_tables import fill_tables
 from needful.reports.runs import group_runs
 from needful.reports.table import Cell, Table
 from needful.storage.outputs import write_bytes, write_text
-from needful.sweeps.results import read_results
+from needful.sweeps.jobs import read_results
 
 ROOT = Path(__file__).parents[1]
 MARKED_TABLE = re.compile(r"(<!-- success rates from results/ -->\n).*?(<!-- -->)", re.DOTALL)

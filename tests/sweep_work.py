@@ -11,8 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from needful.sweeps.jobs import Job
-from needful.sweeps.results import JobResult
+from needful.sweeps.jobs import Job, JobResult
 
 # The environment variable with the folder in which job functions create a file per started job.
 MARKS = "NEEDFUL_TEST_MARKS"

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 from needful.core.plans import Outcome
 from needful.evaluation.records import RunRecord, evaluation_summary
-from needful.paper.published_numbers import OPERATORS, SUCCESS
+from needful.paper.published import OPERATORS, SUCCESS
 from needful.seeding import rng_for
-from needful.sweeps.jobs import Job
-from needful.sweeps.results import JobResult, Results
+from needful.sweeps.jobs import Job, JobResult, Results
 
 FAILURES = (
     Outcome.TIMEOUT,

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from make_readme_results import readme_with_table, success_tables, table_of_means
-from needful.paper.domains import ANALYTIC, HOUSEHOLD
+from needful.paper.published import ANALYTIC, HOUSEHOLD
 from needful.reports.paper_check import UNEXPLAINED, Verdict, check_tables
 from needful.reports.paper_tables import TABLES, fill_tables
 from needful.reports.runs import group_runs, main_groups, summary_fault, with_preset, without_preset
 from needful.reports.table import as_markdown
-from needful.sweeps.results import read_results
+from needful.sweeps.jobs import read_results
 
 ROOT = Path(__file__).parents[1]
 RESULTS = read_results(ROOT / "results")

@@ -76,9 +76,6 @@ from needful.envs.contract import Environment as Environment
 from needful.envs.contract import MultiStepEnvironment as MultiStepEnvironment
 from needful.envs.contract import Split as Split
 from needful.envs.contract import oracle_operator as oracle_operator
-from needful.envs.disturbances import Disturbances as Disturbances
-from needful.envs.disturbances import SimulatedWorld as SimulatedWorld
-from needful.envs.disturbances import feature_ranges as feature_ranges
 from needful.envs.findings import Finding as Finding
 from needful.errors import DemonstrationError as DemonstrationError
 from needful.errors import EnvironmentFailure as EnvironmentFailure
@@ -95,7 +92,10 @@ from needful.errors import PlannerError as PlannerError
 from needful.errors import ResultsError as ResultsError
 from needful.errors import UnknownNameError as UnknownNameError
 from needful.evaluation.evaluate import evaluate as evaluate
+from needful.evaluation.execution import Disturbances as Disturbances
 from needful.evaluation.execution import ExecutionConfig as ExecutionConfig
+from needful.evaluation.execution import SimulatedWorld as SimulatedWorld
+from needful.evaluation.execution import feature_ranges as feature_ranges
 from needful.evaluation.pipeline import RunConfig as RunConfig
 from needful.evaluation.pipeline import RunResult as RunResult
 from needful.evaluation.pipeline import run as run
@@ -113,7 +113,7 @@ from needful.operator_learning.explanation import explain_operator as explain_op
 from needful.operator_learning.learn_operators import OperatorLearningConfig as OperatorLearningConfig
 from needful.operator_learning.learn_operators import learn_operators as learn_operators
 from needful.operator_learning.learned_operators import LearnedOperators as LearnedOperators
-from needful.paper.presets import paper_preset as paper_preset
+from needful.paper.experiments import paper_preset as paper_preset
 from needful.planning.agent import Agent as Agent
 from needful.planning.agent import AgentConfig as AgentConfig
 from needful.planning.bilevel import PlanningConfig as PlanningConfig
@@ -141,8 +141,8 @@ from needful.storage.demonstrations import write_demonstrations as write_demonst
 from needful.sweeps.executors import ProcessExecutor as ProcessExecutor
 from needful.sweeps.executors import RayExecutor as RayExecutor
 from needful.sweeps.jobs import Job as Job
-from needful.sweeps.results import SweepFolder as SweepFolder
-from needful.sweeps.results import read_results as read_results
+from needful.sweeps.jobs import SweepFolder as SweepFolder
+from needful.sweeps.jobs import read_results as read_results
 from needful.sweeps.sweep import sweep as sweep
 
 __all__: list[str]

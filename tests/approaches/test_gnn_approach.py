@@ -15,7 +15,6 @@ from needful.approaches.files import holds_policy, load_solver, model_digest, op
 from needful.approaches.gnn import LearnedPolicy, PolicySolver
 from needful.core.plans import Outcome
 from needful.envs.catalogue import make_environment
-from needful.envs.disturbances import Disturbances, SimulatedWorld
 from needful.errors import (
     DemonstrationError,
     InvalidInputError,
@@ -23,7 +22,7 @@ from needful.errors import (
     ModelError,
     UnknownNameError,
 )
-from needful.evaluation.execution import ExecutionConfig
+from needful.evaluation.execution import Disturbances, ExecutionConfig, SimulatedWorld
 from needful.evaluation.pipeline import RunConfig, RunResult, run
 from needful.evaluation.run_folder import RunFolder
 from needful.operator_learning.accidental_preconditions import ExperimentConfig

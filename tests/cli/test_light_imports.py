@@ -91,8 +91,7 @@ def test_without_torch_policies_are_not_trained(tmp_path: Path, monkeypatch: pyt
 
 
 def test_without_gymnasium_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("needful.envs.gym", "needful.envs.gym_encoding"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.delitem(sys.modules, "needful.envs.gym", raising=False)
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     with pytest.raises(MissingExtraError, match=r"needs gymnasium.*pip install 'needful\[gym\]'"):
         import needful.envs.gym  # noqa: F401

@@ -16,9 +16,8 @@ import pytest
 from command_line import PROGRAM, CommandResult, finish, needful, succeed
 from needful.cli import reproduce as reproduce_module
 from needful.errors import OutputError
-from needful.reports.figures.canvas import FigureFiles
-from needful.sweeps.jobs import Job
-from needful.sweeps.results import JobResult, read_results, results_path, write_result
+from needful.reports.figure_canvas import FigureFiles
+from needful.sweeps.jobs import Job, JobResult, read_results, results_path, write_result
 from sweep_work import wait_until
 
 SMALL = ("--learners", "necessary", "--demos", 2, "--tasks", 1, "--preset", "none", "--jobs", 1)
@@ -238,7 +237,7 @@ def test_full_disk_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     def full(*arguments: object) -> None:
         raise OutputError("x cannot be written: No space left on device. Choose another path.")
 
-    monkeypatch.setattr("needful.sweeps.results.write_result", full)
+    monkeypatch.setattr("needful.sweeps.jobs.write_result", full)
     result = needful(*SCREWS, "--seeds", 2, "--out", tmp_path / "sweep")
     assert (result.code, result.out) == (1, "")
     assert "No space left on device" in result.err

@@ -10,8 +10,7 @@ from rich.console import Console
 
 from command_line import COLOUR
 from needful.cli.sweep_progress import SweepTable, showing
-from needful.sweeps.jobs import Job
-from needful.sweeps.results import JobResult, Results
+from needful.sweeps.jobs import Job, JobResult, Results
 
 JOBS = [Job(domain, "necessary", seed) for domain in ("screws", "painting") for seed in range(3)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from needful.core.objects import Object
 from needful.core.state import State
-from needful.envs.painting_vocabulary import BOX, LID, OBJ, ROBOT, SHELF
+from needful.envs.painting_scene import BOX, LID, OBJ, ROBOT, SHELF
 
 ROBBY, LID_OBJECT = ROBOT("robby"), LID("box_lid")
 BOX_OBJECT, SHELF_OBJECT = BOX("receptacle_box"), SHELF("receptacle_shelf")

@@ -35,7 +35,7 @@ from needful.envs.cluttered_painting import (
 )
 from needful.envs.contract import Split
 from needful.envs.painting import Painting, held_object
-from needful.envs.painting_vocabulary import (
+from needful.envs.painting_scene import (
     DRY,
     IN_BOX,
     IN_SHELF,

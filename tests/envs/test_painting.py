@@ -29,7 +29,7 @@ from needful.core.controllers import Controller, GroundController
 from needful.core.state import State
 from needful.envs.contract import Split
 from needful.envs.painting import Painting, held_object
-from needful.envs.painting_vocabulary import (
+from needful.envs.painting_scene import (
     DRY,
     GRIPPER_OPEN,
     HOLDING,

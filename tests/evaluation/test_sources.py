@@ -28,7 +28,7 @@ def digest(folder: Path, changes: dict[str, str]) -> str:
         {"planning/bilevel.py": '"""New text."""\n# why\ndef plan():\n    """More."""\n\n    return 1\n'},
         {"cli/run.py": "x = 1\n"},
         {"reports/page/page.py": "x = 1\n"},
-        {"paper/presets.py": "x = 1\n"},
+        {"paper/experiments.py": "x = 1\n"},
         {"envs/drawing/film.py": "x = 1\n"},
         {"notes.txt": "x"},
     ],

@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from needful.reports.write_report import Issue, find_issues
-from needful.sweeps.jobs import Job
-from needful.sweeps.results import DamagedFile, JobResult, Results
+from needful.sweeps.jobs import DamagedFile, Job, JobResult, Results
 from synthetic_results import make_result, make_sweep
 
 JOB = Job("screws", "necessary", seed=3)

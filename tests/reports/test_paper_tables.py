@@ -7,13 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from needful.paper.presets import preset_job
-from needful.paper.published_numbers import Estimate
+from needful.paper.experiments import preset_job
+from needful.paper.published import Estimate
 from needful.reports.paper_tables import TABLES, fill_table, fill_tables, kinder_table
 from needful.reports.runs import group_runs, learning_seconds, operator_count
 from needful.reports.table import Cell, Table, one_decimal, table_rows, three_digits
-from needful.sweeps.jobs import Job
-from needful.sweeps.results import JobResult
+from needful.sweeps.jobs import Job, JobResult
 from synthetic_results import make_result, make_sweep
 
 SOLVED, FAILED = "solved", "timeout"

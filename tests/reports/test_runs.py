@@ -6,8 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from needful.paper.domains import in_paper_order
-from needful.paper.methods import DOWN_EVAL, METHODS, in_column_order, method_of, method_style
+from needful.paper.published import (
+    DOWN_EVAL,
+    METHODS,
+    in_column_order,
+    in_paper_order,
+    method_of,
+    method_style,
+)
 from needful.reports.runs import (
     RunGroup,
     group_runs,
@@ -16,8 +22,7 @@ from needful.reports.runs import (
     success_percentages,
     was_learned,
 )
-from needful.sweeps.jobs import Job
-from needful.sweeps.results import JobResult
+from needful.sweeps.jobs import Job, JobResult
 from synthetic_results import make_result
 
 SOLVED, FAILED = "solved", "timeout"

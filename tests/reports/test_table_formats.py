@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from needful.paper.published_numbers import Estimate
+from needful.paper.published import Estimate
 from needful.reports.paper_tables import TABLES, fill_table
 from needful.reports.runs import group_runs
 from needful.reports.table import (

@@ -14,8 +14,7 @@ import pytest
 from needful.errors import OutputError, UnknownNameError
 from needful.reports.paper_tables import TABLES
 from needful.reports.write_report import FIGURES, write_report
-from needful.sweeps.jobs import Job
-from needful.sweeps.results import JobResult, Results, read_results, write_result
+from needful.sweeps.jobs import Job, JobResult, Results, read_results, write_result
 from synthetic_results import make_result, make_sweep
 
 TESTS = Path(__file__).parents[1]
@@ -24,7 +23,7 @@ SMALL = make_sweep(["screws", "painting"], ["necessary", "ci"], 2, 4)
 DIGESTS = """
 import hashlib, sys, tempfile
 from pathlib import Path
-from needful.sweeps.results import Results
+from needful.sweeps.jobs import Results
 from needful.reports.write_report import write_report
 from synthetic_results import make_sweep
 results = make_sweep(["screws", "painting"], ["necessary", "ci"], 2, 12)
@@ -170,7 +169,7 @@ def test_the_same_results_are_the_same_bytes_in_every_process_and_order() -> Non
 def test_tables_need_neither_matplotlib_nor_scipy() -> None:
     program = (
         "import sys\n"
-        "from needful.sweeps.results import Results\n"
+        "from needful.sweeps.jobs import Results\n"
         "from needful.reports.write_report import write_report\n"
         "import tempfile\n"
         "with tempfile.TemporaryDirectory() as folder:\n"

@@ -13,7 +13,7 @@ import pytest
 import sweep_work
 from needful.errors import InvalidInputError
 from needful.sweeps.executors import JobFunction, ProcessExecutor, ProcessWorkers, WorkerCrash
-from needful.sweeps.results import JobResult, Results, SweepFolder
+from needful.sweeps.jobs import JobResult, Results, SweepFolder
 from needful.sweeps.sweep import sweep
 from sweep_work import MARKS, TIMEOUT_SECONDS, is_alive, marks, toy_jobs, wait_until
 
@@ -100,7 +100,7 @@ PROGRAM = """
 import sys
 import sweep_work
 from needful.sweeps.executors import ProcessExecutor
-from needful.sweeps.results import SweepFolder
+from needful.sweeps.jobs import SweepFolder
 from needful.sweeps.sweep import sweep
 with SweepFolder.open(sys.argv[1]) as folder:
     sweep(sweep_work.toy_jobs(4), folder, ProcessExecutor(2), job_function=getattr(sweep_work, sys.argv[2]))

@@ -14,7 +14,7 @@ import sweep_work
 from needful.errors import InvalidInputError
 from needful.sweeps import executors
 from needful.sweeps.executors import RayExecutor
-from needful.sweeps.results import SweepFolder
+from needful.sweeps.jobs import SweepFolder
 from needful.sweeps.sweep import sweep
 from sweep_work import MARKS, is_alive, marks, toy_jobs, wait_until
 

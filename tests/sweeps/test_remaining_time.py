@@ -8,8 +8,7 @@ import pytest
 
 from needful.core.plans import Outcome, PlanningResult
 from needful.evaluation.records import make_record, run_identity
-from needful.sweeps.jobs import Job
-from needful.sweeps.results import JobResult
+from needful.sweeps.jobs import Job, JobResult
 from needful.sweeps.sweep import RemainingTime, seconds_of
 
 JOB = Job("screws", "necessary")

@@ -15,8 +15,7 @@ from needful.core.plans import Outcome, PlanningResult, SearchStatistics
 from needful.errors import OutputError, ResultsError
 from needful.evaluation.records import RunRecord, make_record, run_identity
 from needful.storage.json_fields import Source, parse_json
-from needful.sweeps.jobs import Job
-from needful.sweeps.results import JobResult, read_result, read_results, results_path, write_result
+from needful.sweeps.jobs import Job, JobResult, read_result, read_results, results_path, write_result
 
 JOB = Job("screws", "necessary", 0, 5, 2)
 IDENTITY = run_identity("screws", "necessary", 0)

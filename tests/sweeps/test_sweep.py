@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from needful.errors import OutputError
 from needful.sweeps.executors import JobFunction, WorkerCrash
-from needful.sweeps.jobs import Job
-from needful.sweeps.results import JobResult, Results, SweepFolder, results_path
+from needful.sweeps.jobs import Job, JobResult, Results, SweepFolder, results_path
 from needful.sweeps.sweep import MAX_TRIES, SweepObserver, sweep
 from sweep_work import toy_jobs
 
@@ -187,7 +186,7 @@ def test_an_exception_in_a_sweep_ends_its_workers(
         raise error()
 
     with monkeypatch.context() as patch:
-        patch.setattr("needful.sweeps.results.write_result", fail)
+        patch.setattr("needful.sweeps.jobs.write_result", fail)
         with pytest.raises((KeyboardInterrupt, OutputError)):
             sweep_in(tmp_path, jobs, executor)
     assert (executor.opened, executor.closed) == (1, 1)

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from needful.errors import OutputError, OutputExistsError
-from needful.sweeps.results import JobResult, Results, SweepFolder
+from needful.sweeps.jobs import JobResult, Results, SweepFolder
 from sweep_work import toy_jobs
 
 HOLD = """
 import sys
-from needful.sweeps.results import SweepFolder
+from needful.sweeps.jobs import SweepFolder
 with SweepFolder.open(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.read()

@@ -15,13 +15,13 @@ from typer.core import TyperCommand
 
 from needful.cli import console
 from needful.cli.collect import collect
-from needful.cli.completion import drop_equals_signs, keep_options_in_completions
 from needful.cli.envs import check_env, envs
 from needful.cli.eval import evaluate_model
 from needful.cli.explain import explain
 from needful.cli.export import export
 from needful.cli.learn import learn
 from needful.cli.new_env import new_env
+from needful.cli.options import drop_equals_signs, keep_options_in_completions
 from needful.cli.plan import plan_task
 from needful.cli.report import report
 from needful.cli.reproduce import reproduce

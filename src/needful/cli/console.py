@@ -34,7 +34,7 @@ from needful.core.operators import GroundOperator
 from needful.core.plans import Outcome, PlanningResult
 from needful.demos.collect import CollectedDemonstrations
 from needful.errors import NeedfulError, OutputExistsError, UnknownNameError
-from needful.evaluation.run_description import command_text
+from needful.evaluation.run_folder import command_text
 
 FAILED = 1
 WRONG_USAGE = 2

@@ -15,8 +15,7 @@ from needful.cli.environments import chosen_environment
 from needful.evaluation.evaluate import make_solve, save_and_report, solve_tasks
 from needful.evaluation.execution import OPEN_LOOP, execution_summary
 from needful.evaluation.records import evaluation_summary, run_identity
-from needful.evaluation.run_description import settings_as_json
-from needful.evaluation.run_folder import RunFolder
+from needful.evaluation.run_folder import RunFolder, settings_as_json
 from needful.evaluation.sources import unused_parts
 from needful.planning.planners import DEFAULT_PLANNER
 

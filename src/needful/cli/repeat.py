@@ -18,8 +18,13 @@ from needful.cli.environments import chosen_environment, demonstrations_for
 from needful.cli.report import runs_in
 from needful.errors import InvalidInputError, ResultsError
 from needful.evaluation.pipeline import RunConfig, run
-from needful.evaluation.run_description import RunDescription, flat_settings, read_run_description
-from needful.evaluation.run_folder import RunFolder, differing_results
+from needful.evaluation.run_folder import (
+    RunDescription,
+    RunFolder,
+    differing_results,
+    flat_settings,
+    read_run_description,
+)
 
 # The options that may be given together with --repeat.
 ALLOWED = ("domain", "repeat", "out", "force", "as_json")

@@ -22,7 +22,7 @@ from needful.reports.page.page import page_data, report_html
 from needful.reports.page.recorded_run import RecordedRun, read_run, run_of_job
 from needful.reports.page.task_films import FilmLimits
 from needful.storage.outputs import PAGE, check_output_file, write_text
-from needful.sweeps.results import JOBS_FOLDER, JobResult, read_results
+from needful.sweeps.jobs import JOBS_FOLDER, JobResult, read_results
 
 
 @console.reporting_errors

@@ -12,32 +12,28 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from needful.approaches.catalogue import APPROACHES
-from needful.cli import console
-from needful.cli.completion import completing
-from needful.cli.options import (
-    AsJson,
-    Horizon,
-    LearningTimeout,
-    count_option,
-    enum_option,
-    seconds_option,
-)
+from needful.cli import console, options
 from needful.cli.sweep_progress import SweepTable, showing
 from needful.envs.catalogue import make_environment
 from needful.errors import InvalidInputError, NeedfulError, UnknownNameError
-from needful.paper.domains import ANALYTIC, HOUSEHOLD
-from needful.paper.domains import SEEDS as PAPER_SEEDS
-from needful.paper.experiments import FIGURES, TABLES, RequestedOutputs, SweepSettings, jobs_for
+from needful.paper.experiments import (
+    EXAMPLES_FILE,
+    FIGURES,
+    PAPER,
+    TABLES,
+    RequestedOutputs,
+    SweepSettings,
+    jobs_for,
+    operator_examples,
+)
 from needful.paper.kinder import HAND_WRITTEN, KINDER, kinder_jobs, run_kinder_job
 from needful.paper.kinder import SEEDS as KINDER_SEEDS
-from needful.paper.methods import OURS
-from needful.paper.operator_examples import EXAMPLES_FILE, operator_examples
-from needful.paper.presets import PAPER
+from needful.paper.published import ANALYTIC, HOUSEHOLD, OURS
+from needful.paper.published import SEEDS as PAPER_SEEDS
 from needful.planning.planners import DEFAULT_PLANNER, planner_names
 from needful.storage.outputs import write_text
 from needful.sweeps.executors import Executor, JobFunction, ProcessExecutor
-from needful.sweeps.jobs import Job, run_config
-from needful.sweeps.results import Results, SweepFolder, read_results
+from needful.sweeps.jobs import Job, Results, SweepFolder, read_results, run_config
 from needful.sweeps.sweep import OlderResults, older_jobs, run_job, sweep
 
 ALL = "all"
@@ -52,7 +48,7 @@ class ExecutorName(Enum):
 
 
 def _task_count(name: str, kind: str) -> Any:
-    return count_option(name, f"Number of {kind}; by default 50, in houses 10.")
+    return options.count_option(name, f"Number of {kind}; by default 50, in houses 10.")
 
 
 Tables: TypeAlias = Annotated[
@@ -72,7 +68,7 @@ Domains: TypeAlias = Annotated[
     typer.Option(
         "--domains",
         help=f"Names, or {ALL}; by default {', '.join(ANALYTIC)}.",
-        autocompletion=completing((ALL, *ANALYTIC, *HOUSEHOLD)),
+        autocompletion=options.completing((ALL, *ANALYTIC, *HOUSEHOLD)),
     ),
 ]
 Learners: TypeAlias = Annotated[
@@ -80,12 +76,12 @@ Learners: TypeAlias = Annotated[
     typer.Option(
         "--learners",
         help=f"Names; by default those of the paper. Known: {', '.join(APPROACHES)}.",
-        autocompletion=completing(APPROACHES),
+        autocompletion=options.completing(APPROACHES),
     ),
 ]
 Seeds: TypeAlias = Annotated[
     int | None,
-    count_option(
+    options.count_option(
         "--seeds",
         f"Number of seeds, starting from 0; by default {PAPER_SEEDS}, for {KINDER} {KINDER_SEEDS}.",
     ),
@@ -94,11 +90,11 @@ Demos: TypeAlias = Annotated[int | None, _task_count("--demos", "training tasks"
 Tasks: TypeAlias = Annotated[int | None, _task_count("--tasks", "unseen tasks")]
 Timeout: TypeAlias = Annotated[
     float | None,
-    seconds_option("--timeout", "Planning time per task, in seconds; by default 10, in houses 60."),
+    options.seconds_option("--timeout", "Planning time per task, in seconds; by default 10, in houses 60."),
 ]
 Samples: TypeAlias = Annotated[
     int | None,
-    count_option("--samples-per-step", "Maximum number of parameters per step; by default 10."),
+    options.count_option("--samples-per-step", "Maximum number of parameters per step; by default 10."),
 ]
 Planner: TypeAlias = Annotated[
     str | None,
@@ -121,7 +117,9 @@ CpuTime: TypeAlias = Annotated[
 ]
 Older: TypeAlias = Annotated[
     OlderResults,
-    enum_option("--older", OlderResults, "What to do with results of other code. refuse: run nothing."),
+    options.enum_option(
+        "--older", OlderResults, "What to do with results of other code. refuse: run nothing."
+    ),
 ]
 Check: TypeAlias = Annotated[
     bool,
@@ -133,7 +131,7 @@ Examples: TypeAlias = Annotated[
     bool,
     typer.Option("--examples", help="Only learn and write the operator examples of the paper's appendix."),
 ]
-Processes: TypeAlias = Annotated[int, count_option("--jobs", "Number of worker processes.")]
+Processes: TypeAlias = Annotated[int, options.count_option("--jobs", "Number of worker processes.")]
 ExecutorOption: TypeAlias = Annotated[
     ExecutorName, typer.Option("--executor", help="Run jobs in local processes or on a Ray cluster.")
 ]
@@ -159,8 +157,8 @@ def reproduce(
     demos: Demos = None,
     tasks: Tasks = None,
     timeout: Timeout = None,
-    learning_timeout: LearningTimeout = None,
-    horizon: Horizon = None,
+    learning_timeout: options.LearningTimeout = None,
+    horizon: options.Horizon = None,
     samples_per_step: Samples = None,
     planner: Planner = None,
     preset: Preset = BOTH,
@@ -173,7 +171,7 @@ def reproduce(
     check: Check = False,
     examples: Examples = False,
     out: Out = Path("results"),
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Run the experiments behind the paper's tables and figures, and print them beside the paper's numbers.
 

@@ -20,7 +20,7 @@ from needful.evaluation.execution import OPEN_LOOP
 from needful.evaluation.pipeline import RunConfig, RunResult, run
 from needful.evaluation.run_folder import RunFolder
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
-from needful.paper.presets import PAPER, paper_preset
+from needful.paper.experiments import PAPER, paper_preset
 from needful.planning.planners import DEFAULT_PLANNER
 from needful.reports.page.recorded_run import read_run
 from needful.reports.page.task_films import RUN_FILMS

@@ -13,8 +13,7 @@ from rich.table import Column, Table
 
 from needful.cli import console
 from needful.core.objects import counted
-from needful.sweeps.jobs import Job
-from needful.sweeps.results import JobResult, Results
+from needful.sweeps.jobs import Job, JobResult, Results
 from needful.sweeps.sweep import RemainingTime
 
 

@@ -18,9 +18,9 @@ import typer
 from needful.cli import console
 from needful.cli.report import find_environment
 from needful.core.cards import quote_code
-from needful.envs.drawing.inline_page import fill_page
 from needful.errors import NeedfulError, OutputError, ResultsError
 from needful.reports.live_runs import LiveRun, LiveRuns
+from needful.reports.page.inline_page import fill_page
 from needful.reports.page.page import make_report, page_asset, player_script
 
 ADDRESS = "127.0.0.1"

@@ -147,14 +147,14 @@ class KinderEntry:
 KINDER: Mapping[str, KinderEntry] = MappingProxyType(
     {
         "kinder/ClutteredRetrieval2D": KinderEntry(
-            "needful.envs.kinder.cluttered_retrieval",
+            "needful.envs.kinder.cluttered",
             "ClutteredRetrieval2D",
             "o",
             (1, 10, 25),
             "A robot carries a block out of clutter into a region of the floor.",
         ),
         "kinder/ClutteredStorage2D": KinderEntry(
-            "needful.envs.kinder.cluttered_storage",
+            "needful.envs.kinder.cluttered",
             "ClutteredStorage2D",
             "b",
             (1, 3, 7, 15),

@@ -21,7 +21,6 @@ from needful.core.operators import Operator
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import Split, oracle_operator
-from needful.envs.drawing.painting_picture import draw_robot
 from needful.envs.painting import (
     BOX_VARIABLE,
     OBJ_VARIABLE,
@@ -31,7 +30,7 @@ from needful.envs.painting import (
     Painting,
     held_object,
 )
-from needful.envs.painting_vocabulary import (
+from needful.envs.painting_scene import (
     BOX,
     GRIPPER_OPEN,
     HIGHEST_Y,
@@ -44,6 +43,7 @@ from needful.envs.painting_vocabulary import (
     ROBOT,
     SHELF,
     TABLE_RANGE,
+    draw_robot,
     lies_within,
 )
 

@@ -20,8 +20,7 @@ from needful.core.operators import Operator
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import Environment, Split, oracle_operator
-from needful.envs.drawing.painting_picture import draw_scene
-from needful.envs.painting_vocabulary import (
+from needful.envs.painting_scene import (
     BOX,
     BOX_RANGE,
     BOX_Y,
@@ -64,6 +63,7 @@ from needful.envs.painting_vocabulary import (
     TOP_GRASP_ABOVE,
     TYPES,
     WASH,
+    draw_scene,
     lies_within,
 )
 from needful.errors import EnvironmentFailure, UnknownNameError

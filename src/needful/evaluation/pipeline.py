@@ -47,8 +47,7 @@ from needful.evaluation.records import (
     run_identity,
     run_summary,
 )
-from needful.evaluation.run_description import settings_as_json
-from needful.evaluation.run_folder import RecordedProgress, RunFolder
+from needful.evaluation.run_folder import RecordedProgress, RunFolder, settings_as_json
 from needful.evaluation.sources import unused_parts
 from needful.invention.invent import InventionConfig
 from needful.operator_learning.accidental_preconditions import ExperimentConfig

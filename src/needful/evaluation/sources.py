@@ -31,20 +31,14 @@ WITHOUT_EFFECT = (
     "envs/findings.py",
     "envs/household/view/",
     "evaluation/records.py",
-    "evaluation/run_description.py",
     "evaluation/run_folder.py",
     "evaluation/sources.py",
 )
 # Optional features of runs, each with the folders and files that only runs with this feature use.
 OPTIONAL_PARTS = {
     "invention": ("invention/",),
-    "execution": (
-        "evaluation/execution.py",
-        "planning/agent.py",
-        "planning/observation.py",
-        "envs/disturbances.py",
-    ),
-    "adapters": ("envs/adapters/", "envs/kinder/", "envs/gym.py", "envs/gym_encoding.py"),
+    "execution": ("evaluation/execution.py", "planning/agent.py", "planning/observation.py"),
+    "adapters": ("envs/adapters/", "envs/kinder/", "envs/gym.py"),
 }
 
 # The fields of `ast` nodes that hold statements, exception handlers or match cases. Docstrings can only be

@@ -1,25 +1,62 @@
-"""The jobs that each table and figure of the paper needs.
+"""The paper's experiments: the jobs of each table and figure, the preset `paper`, examples of operators.
 
 A job is one run of a learner on a domain with a seed. `necessary` is the package's version of the learner
 that the paper proposes.
+
+The preset `paper` has the settings of the experiments; docs/reproduce.md gives the source of each setting.
+Where the text of the paper and the code of its authors disagree, the preset has the setting that reproduces
+the published numbers.
+
+The examples are those of the paper's appendix; a page shows the operators that we learn beside the paper's
+results. For two skills, the appendix compares the operators of the paper's method with those of the learner
+CI+QE. For one domain, it shows all operators. The appendix has only pictures of operators. The page
+therefore quotes what the text of the paper and its table of operator numbers report.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from needful.approaches.catalogue import GNN_APPROACHES
+from needful.approaches.learned_model import operators_of
+from needful.core.operators import Operator
+from needful.envs.catalogue import make_environment
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.paper.domains import ANALYTIC, DOMAINS, HOUSEHOLD, SEEDS
-from needful.paper.methods import LEARNERS, NO_COMPLEXITY, NOT_IN_HOUSEHOLDS, OURS, POLICIES
-from needful.paper.presets import PAPER, preset_job, with_changes_recorded
+from needful.evaluation.pipeline import RunConfig, run
+from needful.paper.published import (
+    ANALYTIC,
+    DOMAINS,
+    HOUSEHOLD,
+    LEARNERS,
+    NO_COMPLEXITY,
+    NOT_IN_HOUSEHOLDS,
+    OPERATORS,
+    OURS,
+    PAPER_LEARNERS,
+    POLICIES,
+    SEEDS,
+    domain_title,
+    method_style,
+)
+from needful.planning.bilevel import PlanningConfig
+from needful.planning.planners import make_planner
+from needful.sampler_learning.learn_samplers import PAPER_SAMPLERS
 from needful.sweeps.jobs import Job
 
 # The paper's Figure 3 shows results for these numbers of demonstrations, and for the usual number.
 FEWER_DEMOS = (5, 10, 25)
+PAPER = "paper"
+HOUSEHOLD_SECONDS = {"sorting-books": 1_500.0}
+DEFAULT_HOUSEHOLD_SECONDS = 500.0
+ANALYTIC_PLANNER, HOUSEHOLD_PLANNER = "paper", "greedy"
+# Settings that every run of an experiment may choose, such as the seed. If they differ from the preset,
+# this is not recorded as a change of the preset.
+FREE_SETTINGS = frozenset({"learner", "seed", "tasks", "learning_timeout", "validation_folds", "clock"})
+EXAMPLES_FILE = "operator_examples.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,3 +218,174 @@ def jobs_for(requested: RequestedOutputs, settings: SweepSettings) -> tuple[Job,
             "Choose other learners."
         )
     return jobs
+
+
+def paper_preset(domain: str, **changes: Any) -> RunConfig:
+    """Return the settings of the paper's experiments in one of its ten domains.
+
+    `changes` maps fields of `RunConfig` and `PlanningConfig` to values that replace those of the preset.
+    The names of changed fields, except `FREE_SETTINGS`, are listed in `RunConfig.preset`, which is recorded
+    with the results.
+    """
+    if domain not in DOMAINS:
+        raise UnknownNameError("domain of the paper", domain, DOMAINS)
+    preset = _household_preset(domain) if domain in HOUSEHOLD else _analytic_preset(domain)
+    if changes.get("learner") in GNN_APPROACHES:  # policies have no samplers
+        preset = replace(preset, oracle_samplers=False)
+    known = {one.name for one in (*fields(RunConfig), *fields(PlanningConfig))} - {"planning", "preset"}
+    for name in changes:
+        if name not in known:
+            raise UnknownNameError("setting", name, known)
+    in_planning = {one.name for one in fields(PlanningConfig)}
+    current = {name: getattr(preset.planning if name in in_planning else preset, name) for name in changes}
+    changed = sorted(name for name in changes if changes[name] != current[name])
+    listed = [name for name in changed if name not in FREE_SETTINGS]
+    planning = {name: changes[name] for name in changed if name in in_planning}
+    return replace(
+        preset,
+        **{name: changes[name] for name in changed if name not in in_planning},
+        planning=replace(preset.planning, **planning),
+        preset=f"{PAPER}, except {', '.join(listed)}" if listed else PAPER,
+    )
+
+
+def _analytic_preset(domain: str) -> RunConfig:
+    protocol = DOMAINS[domain].protocol
+    return RunConfig(
+        PAPER_LEARNERS[OURS],
+        protocol.demos,
+        protocol.tasks,
+        planning=PlanningConfig(
+            timeout=protocol.timeout,
+            max_abstract_plans=8,
+            samples_per_step=10,
+            horizon=100,
+            planner=make_planner(ANALYTIC_PLANNER),
+            adaptive=False,
+        ),
+        samplers=PAPER_SAMPLERS,
+    )
+
+
+def _household_preset(domain: str) -> RunConfig:
+    preset = _analytic_preset(domain)
+    planning = replace(
+        preset.planning,
+        timeout=HOUSEHOLD_SECONDS.get(domain, DEFAULT_HOUSEHOLD_SECONDS),
+        max_abstract_plans=1,
+        horizon=1_000,
+        planner=make_planner(HOUSEHOLD_PLANNER),
+    )
+    return replace(preset, planning=planning, oracle_samplers=True)
+
+
+def preset_job(domain: str, method: str, seed: int) -> Job:
+    """Return the job of a method with the preset `paper`.
+
+    The methods `necessary` and `necessary-no-complexity` use the learners of the paper.
+    """
+    config = paper_preset(domain)
+    planning, household = config.planning, domain in HOUSEHOLD
+    return Job(
+        domain,
+        PAPER_LEARNERS.get(method, method),
+        seed,
+        config.demos,
+        config.tasks,
+        planning.timeout,
+        planning.max_abstract_plans,
+        planner=HOUSEHOLD_PLANNER if household else ANALYTIC_PLANNER,
+        samples_per_step=planning.samples_per_step,
+        horizon=planning.horizon,
+        samplers="paper",
+        oracle_samplers=household,
+        adaptive=planning.adaptive,
+        preset=PAPER,
+    )
+
+
+def with_changes_recorded(job: Job) -> Job:
+    """Return a job of the preset `paper`; its field `preset` lists the settings that were changed."""
+    config = paper_preset(
+        job.domain,
+        demos=job.demos,
+        timeout=job.timeout,
+        max_abstract_plans=job.abstract_plans,
+        samples_per_step=job.samples_per_step,
+        horizon=job.horizon,
+        planner=make_planner(job.planner),
+    )
+    return replace(job, preset=config.preset)
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorExample:
+    """An example in the appendix of the paper.
+
+    Attributes:
+        domain: the domain of the operators.
+        controller: the skill whose operators are shown; None for all skills.
+        methods: the methods whose operators are shown.
+        published: what the paper reports about these operators.
+    """
+
+    domain: str
+    controller: str | None
+    methods: tuple[str, ...]
+    published: str
+
+
+EXAMPLES = (
+    OperatorExample(
+        "opening-presents",
+        "Open",
+        (OURS, "ci-qe"),
+        "one operator; CI+QE has several for the same transitions, which are more specific",
+    ),
+    OperatorExample(
+        "collecting-cans",
+        "NavigateTo",
+        (OURS, "ci-qe"),
+        "one operator; CI+QE has several for the same transitions, which are more specific",
+    ),
+    OperatorExample("sorting-books", None, (OURS,), "the full set of one seed"),
+)
+
+
+def operator_examples(examples: Sequence[OperatorExample] = EXAMPLES, seed: int = 0) -> str:
+    """Learn with the preset `paper` and return a Markdown page with the operators of the examples."""
+    lines = [
+        "# Operator examples",
+        "",
+        f"Learned with the preset `paper` and seed {seed}, beside what the paper reports.",
+        "The paper shows its operators as pictures; numbers of operators are those of its table.",
+        "",
+    ]
+    for example in examples:
+        lines += _section(example, seed)
+    return "\n".join(lines)
+
+
+def _section(example: OperatorExample, seed: int) -> Iterator[str]:
+    skill = example.controller or "all skills"
+    yield f"## {domain_title(example.domain)}: {skill}\n"
+    yield f"Published: {example.published}.\n"
+    for method in example.methods:
+        operators = learn_operators_as_published(example.domain, method, seed)
+        shown = [one for one in operators if example.controller in (None, one.controller.name)]
+        published = OPERATORS[example.domain].get(method)
+        total = (
+            "" if published is None else f" (published {published.mean:g}, deviation {published.spread:g})"
+        )
+        yield f"### {method_style(method).label}: {len(shown)} of {len(operators)} operators{total}\n"
+        texts = "\n\n".join(map(str, shown))
+        yield f"```text\n{texts}\n```\n"
+
+
+def learn_operators_as_published(domain: str, method: str, seed: int) -> tuple[Operator, ...]:
+    """Return the operators that a method learns with the preset `paper`."""
+    learner = PAPER_LEARNERS.get(method, method)
+    learned = run(
+        make_environment(domain), paper_preset(domain, learner=learner, seed=seed, tasks=0)
+    ).learned
+    return operators_of(learned)

@@ -24,9 +24,8 @@ from needful.errors import UnknownNameError
 from needful.evaluation.evaluate import Solve, evaluate
 from needful.evaluation.pipeline import run
 from needful.evaluation.records import evaluation_summary, run_summary
-from needful.paper.methods import OURS
-from needful.sweeps.jobs import Job, run_config
-from needful.sweeps.results import JobResult
+from needful.paper.published import OURS
+from needful.sweeps.jobs import Job, JobResult, run_config
 
 KINDER = "kinder"
 HAND_WRITTEN = "hand-written"

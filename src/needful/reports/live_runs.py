@@ -18,11 +18,10 @@ from typing import Any
 
 from needful.core.plans import Outcome
 from needful.errors import NeedfulError
-from needful.evaluation.run_description import RUN_FILE
-from needful.evaluation.run_folder import PROGRESS_FILE
+from needful.evaluation.run_folder import PROGRESS_FILE, RUN_FILE
 from needful.reports.page.recorded_run import RecordedRun, read_run, run_of_job
 from needful.storage.evidence import CLIMB_FILE
-from needful.sweeps.results import JOBS_FOLDER, RESULT_SUFFIX, read_result
+from needful.sweeps.jobs import JOBS_FOLDER, RESULT_SUFFIX, read_result
 
 RECORDS_FILE, SUMMARY_FILE = "records.jsonl", "summary.json"
 CLIMB_PATH = f"model/{CLIMB_FILE}"

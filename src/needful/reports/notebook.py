@@ -17,15 +17,13 @@ from needful.core.tasks import Task
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
 from needful.envs.drawing import palette
-from needful.envs.drawing.inline_page import fill_page
 from needful.envs.drawing.pictures import cause_notes, film_strip, make_captions
 from needful.evaluation.records import RunRecord
-from needful.reports.figures.canvas import report_style
+from needful.reports.figure_canvas import report_style
+from needful.reports.page.inline_page import AtomList, fill_page
 from needful.reports.page.page import make_report, page_asset, player_script
 from needful.reports.page.recorded_run import read_run
-from needful.reports.page.renderer_cache import FindEnvironment
-from needful.reports.page.shared_tables import AtomList
-from needful.reports.page.task_films import FilmSelection, film_data, plan_data
+from needful.reports.page.task_films import FilmSelection, FindEnvironment, film_data, plan_data
 from needful.storage.plans import RecordedPlan, record_plan
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 
 from needful.evaluation.sources import sources_digest, unused_parts
-from needful.paper.domains import protocol_of
-from needful.paper.published_numbers import Estimate
+from needful.paper.published import Estimate, protocol_of
 from needful.reports.statistics import ROUNDING
 from needful.reports.table import Cell, Table, aligned
 from needful.storage.json_fields import JsonValue

@@ -8,20 +8,28 @@ from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
-from needful.paper import kinder, published_numbers
-from needful.paper.domains import domain_title, in_paper_order, protocol_of
-from needful.paper.methods import (
+from needful.paper import kinder
+from needful.paper.experiments import PAPER
+from needful.paper.published import (
+    ABLATION_SUCCESS,
     ABLATIONS,
     DOWN_EVAL,
+    GNN,
     LEARNERS,
+    LEARNING_SECONDS,
     OPERATOR_LEARNERS,
+    OPERATORS,
     OURS,
     POLICIES,
+    SUCCESS,
+    Estimate,
+    PublishedTable,
+    domain_title,
     in_column_order,
+    in_paper_order,
     method_style,
+    protocol_of,
 )
-from needful.paper.presets import PAPER
-from needful.paper.published_numbers import Estimate, PublishedTable
 from needful.planning.planners import DEFAULT_PLANNER
 from needful.reports.runs import (
     RunGroup,
@@ -43,7 +51,7 @@ from needful.reports.statistics import (
     within_spread_of_best,
 )
 from needful.reports.table import Cell, Row, Table, one_decimal, three_digits
-from needful.sweeps.results import JobResult
+from needful.sweeps.jobs import JobResult
 
 # A function that takes the best estimate of a row and another estimate. It returns whether the other one is
 # close enough to the best to be printed in bold, too.
@@ -127,7 +135,7 @@ TABLES: Mapping[str, TableSpec] = MappingProxyType(
                 "A run whose learner ran out of time solves no task."
             ),
             columns=_columns(*LEARNERS),
-            published=published_numbers.SUCCESS,
+            published=SUCCESS,
             spread=standard_error,
             bold=intervals_overlap,
         ),
@@ -139,8 +147,8 @@ TABLES: Mapping[str, TableSpec] = MappingProxyType(
                 "A run whose learner ran out of time counts with its time limit. "
                 "The paper used another machine."
             ),
-            columns=(*_columns(*OPERATOR_LEARNERS), Column("GNN", published_numbers.GNN, POLICIES)),
-            published=published_numbers.LEARNING_SECONDS,
+            columns=(*_columns(*OPERATOR_LEARNERS), Column("GNN", GNN, POLICIES)),
+            published=LEARNING_SECONDS,
             values=lambda group: _known(learning_seconds, group.runs),
             text=three_digits,
         ),
@@ -152,7 +160,7 @@ TABLES: Mapping[str, TableSpec] = MappingProxyType(
                 "Runs whose learner ran out of time are left out."
             ),
             columns=_columns(*OPERATOR_LEARNERS),
-            published=published_numbers.OPERATORS,
+            published=OPERATORS,
             values=lambda group: () if group.method in POLICIES else _known(operator_count, group.learned),
             text=one_decimal,
         ),
@@ -164,7 +172,7 @@ TABLES: Mapping[str, TableSpec] = MappingProxyType(
                 "95 % interval in square brackets."
             ),
             columns=_columns(OURS, *ABLATIONS),
-            published=published_numbers.ABLATION_SUCCESS,
+            published=ABLATION_SUCCESS,
             spread=standard_deviation,
             include_unknown=False,
         ),

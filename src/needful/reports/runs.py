@@ -10,12 +10,10 @@ from dataclasses import dataclass, replace
 
 from needful.core.plans import Outcome
 from needful.evaluation.records import RunRecord
-from needful.paper.domains import in_paper_order, protocol_of
-from needful.paper.methods import POLICIES, in_column_order, method_of
-from needful.paper.presets import PAPER
+from needful.paper.experiments import PAPER
+from needful.paper.published import POLICIES, in_column_order, in_paper_order, method_of, protocol_of
 from needful.planning.planners import DEFAULT_PLANNER
-from needful.sweeps.jobs import Job
-from needful.sweeps.results import JobResult
+from needful.sweeps.jobs import Job, JobResult
 
 # In a run's summary, `seconds` has times by name. The times with these names are not learning time.
 _OTHER_SECONDS = frozenset({"collect", "validation", "planning_mean", "planning_p90"})

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from needful.paper.published_numbers import Estimate
+from needful.paper.published import Estimate
 
 # The tolerance for comparisons of means, because rounding errors can make equal means differ slightly.
 ROUNDING = 1e-9

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from needful.paper.published_numbers import Estimate
+from needful.paper.published import Estimate
 from needful.storage.json_fields import JsonValue
 from needful.sweeps.jobs import Job
 

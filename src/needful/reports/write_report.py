@@ -15,16 +15,15 @@ from typing import TYPE_CHECKING
 from needful.core.objects import counted
 from needful.core.plans import Outcome
 from needful.errors import UnknownNameError
-from needful.paper.methods import method_of
-from needful.reports.figures.canvas import FigureFiles, render_files, report_style
-from needful.reports.figures.nodes_created import draw_nodes_created
-from needful.reports.figures.outcomes import (
+from needful.paper.published import method_of
+from needful.reports.figure_canvas import FigureFiles, render_files, report_style
+from needful.reports.method_figures import draw_nodes_created, draw_paired_differences
+from needful.reports.outcome_figures import (
     draw_data_efficiency,
     draw_failures,
     draw_success_by_objects,
     draw_survival,
 )
-from needful.reports.figures.paired_differences import draw_paired_differences
 from needful.reports.paper_tables import TABLES, fill_tables
 from needful.reports.runs import (
     RunGroup,
@@ -36,8 +35,7 @@ from needful.reports.runs import (
 )
 from needful.reports.table import Table, as_csv, as_latex, as_markdown, escape_markdown
 from needful.storage.outputs import write_bytes, write_text
-from needful.sweeps.jobs import Job
-from needful.sweeps.results import JobResult, Results
+from needful.sweeps.jobs import Job, JobResult, Results
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -24,8 +24,7 @@ from types import ModuleType
 from typing import Any, Protocol, TypeAlias
 
 from needful.errors import InvalidInputError, importing_extra
-from needful.sweeps.jobs import Job
-from needful.sweeps.results import JobResult
+from needful.sweeps.jobs import Job, JobResult
 
 # A function that runs a job and returns its result. Worker processes import the function, so it must be
 # defined at the top level of a module.

@@ -13,8 +13,7 @@ from needful.errors import OutputExistsError
 from needful.evaluation.pipeline import run
 from needful.evaluation.sources import sources_digest, unused_parts
 from needful.sweeps.executors import Executor, JobFunction, Workers
-from needful.sweeps.jobs import Job, run_config
-from needful.sweeps.results import JobResult, Results, SweepFolder
+from needful.sweeps.jobs import Job, JobResult, Results, SweepFolder, run_config
 
 # A job runs again if its worker crashed, because most crashes are not caused by the job. After this many
 # crashes, the job is recorded as an error.

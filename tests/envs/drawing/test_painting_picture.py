@@ -14,9 +14,8 @@ from envs.painting_scenes import BOX_OBJECT, NONE, OBJ0, SHELF_OBJECT, SIDE, TOP
 from needful.core.state import State
 from needful.envs.cluttered_painting import ClutteredPainting
 from needful.envs.drawing import palette
-from needful.envs.drawing.painting_picture import OBJ_WIDTH, shade
 from needful.envs.painting import Painting
-from needful.envs.painting_vocabulary import IN_BOX
+from needful.envs.painting_scene import IN_BOX, OBJ_WIDTH, shade
 
 GOAL = frozenset({IN_BOX(OBJ0, BOX_OBJECT)})
 

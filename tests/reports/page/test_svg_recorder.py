@@ -15,7 +15,7 @@ from matplotlib.patches import Circle, PathPatch, Polygon, Rectangle
 from matplotlib.path import Path
 from PIL import Image
 
-from needful.reports.page.shared_tables import MarkTable, run_length_pairs
+from needful.reports.page.inline_page import MarkTable, run_length_pairs
 from needful.reports.page.svg_recorder import RecordingRenderer
 
 SIZE = (100.0, 50.0)

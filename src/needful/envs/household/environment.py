@@ -191,7 +191,7 @@ class Household(Environment):
 
     def film_3d(self, plan: FilmedPlan, max_keyframes: int) -> dict[str, Any]:
         """Return the data of a 3D film of a plan; see `Filmable`."""
-        from needful.envs.household.view.film_3d import film_house_3d
+        from needful.envs.household.view.film import film_house_3d
 
         return film_house_3d(self._worlds.of(plan.states[0]), plan, max_keyframes)
 

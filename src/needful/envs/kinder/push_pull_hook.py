@@ -23,13 +23,14 @@ from needful.envs.contract import oracle_operator
 from needful.envs.kinder.blocks import (
     HAND_EMPTY,
     ROBOT_VARIABLE,
+    drive,
     is_held,
+    pick,
     pick_operator,
     require_held,
     uniform_model,
 )
 from needful.envs.kinder.bodies import Pose
-from needful.envs.kinder.driving import drive, pick
 from needful.envs.kinder.environment import CIRCLE, RECTANGLE, ROBOT, KinderEnvironment, Room, Skill
 from needful.envs.kinder.motion import CLEARANCE, Waypoint, Waypoints, first_collision
 from needful.errors import EnvironmentFailure

@@ -10,9 +10,8 @@ from typing import Any
 from needful.approaches.base import Progress, SilentProgress
 from needful.core.operators import GroundOperator, Operator
 from needful.envs.drawing.film import Filmable
-from needful.envs.drawing.inline_page import fill_page, join_scripts, shared_asset
 from needful.errors import InvalidInputError
-from needful.evaluation.run_description import RunDescription, flat_settings
+from needful.evaluation.run_folder import RunDescription, flat_settings
 from needful.operator_learning.doubts import DoubtKind, Doubts
 from needful.operator_learning.explanation import (
     OperatorExplanation,
@@ -22,11 +21,17 @@ from needful.operator_learning.explanation import (
 )
 from needful.planning.pddl.writer import write_actions
 from needful.reports.comparison import comparisons, run_labels
+from needful.reports.page.inline_page import AtomList, fill_page, join_scripts, shared_asset
 from needful.reports.page.invented import invented_cards
 from needful.reports.page.recorded_run import RecordedModel, RecordedRun
-from needful.reports.page.renderer_cache import FindEnvironment, RendererCache
-from needful.reports.page.shared_tables import AtomList
-from needful.reports.page.task_films import FilmLimits, FilmSelection, choose_films, task_rows
+from needful.reports.page.task_films import (
+    FilmLimits,
+    FilmSelection,
+    FindEnvironment,
+    RendererCache,
+    choose_films,
+    task_rows,
+)
 from needful.storage.evidence import RecordedClimb, climb_to_json
 from needful.storage.json_fields import JsonValue
 

@@ -11,7 +11,7 @@ from needful.approaches.files import dropped_preconditions
 from needful.core.plans import Outcome
 from needful.errors import ResultsError
 from needful.evaluation.records import RunRecord
-from needful.evaluation.run_description import RunDescription, flat_settings, read_run_description
+from needful.evaluation.run_folder import RunDescription, flat_settings, read_run_description
 from needful.operator_learning.doubts import Doubts
 from needful.operator_learning.explanation import TransitionEvidence
 from needful.storage.evidence import (
@@ -25,7 +25,7 @@ from needful.storage.evidence import (
 from needful.storage.json_fields import JsonValue, Source, parse_json
 from needful.storage.model_directory import MODEL_FILE, StoredModel, load_model
 from needful.storage.plans import PLANS_FILE, RecordedPlan, read_plans
-from needful.sweeps.results import JOBS_FOLDER, JobResult
+from needful.sweeps.jobs import JOBS_FOLDER, JobResult
 
 RUN_FOLDER_HINT = "Use a folder written by `needful run` or `needful eval --out`."
 

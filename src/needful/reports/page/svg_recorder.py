@@ -27,7 +27,7 @@ from matplotlib.transforms import Affine2D, BboxBase, IdentityTransform, Transfo
 from needful.core.atoms import AbstractState
 from needful.core.state import State
 from needful.envs.contract import Environment
-from needful.reports.page.shared_tables import Form, Frame, MarkTable, Point, Style, compact_number
+from needful.reports.page.inline_page import Form, Frame, MarkTable, Point, Style, compact_number
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

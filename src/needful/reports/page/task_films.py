@@ -1,30 +1,35 @@
-"""The data that the HTML page shows per task: outcome and statistics, plan, and pictures of its states."""
+"""The data that the HTML page shows per task: outcome and statistics, plan, and pictures of its states.
+
+A `RendererCache` makes the renderers that draw these pictures.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from needful.core.atoms import AbstractState
 from needful.core.controllers import Parameters
 from needful.core.model import Vocabulary
 from needful.core.plans import best_draw
+from needful.envs.contract import Environment
 from needful.envs.drawing.film import Filmable, FilmedPlan
 from needful.envs.drawing.tries import MAX_DRAWN_TRIES, draws_data, group_draws
-from needful.errors import UnknownNameError
+from needful.errors import InvalidInputError, UnknownNameError
 from needful.evaluation.records import RunRecord
+from needful.reports.page.inline_page import AtomList, run_length_pairs
 from needful.reports.page.recorded_run import RecordedRun
-from needful.reports.page.shared_tables import AtomList, run_length_pairs
 from needful.storage.plans import RecordedPlan
 
 if TYPE_CHECKING:
     from needful.reports.page.svg_recorder import StateRenderer
 
-
 # The lower and the upper bounds of a controller's parameters.
 Bounds: TypeAlias = tuple[Parameters, Parameters]
+# A function that returns the environment of a domain; it raises `InvalidInputError` if there is none.
+FindEnvironment: TypeAlias = Callable[[str], Environment]
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,3 +217,41 @@ def bound_to(atoms: AbstractState, vocabulary: Vocabulary) -> AbstractState:
     if unknown:
         raise UnknownNameError("predicate", unknown[0], predicates)
     return frozenset(predicates[atom.predicate.name](*atom.objects) for atom in atoms)
+
+
+@dataclass(frozen=True, slots=True)
+class RendererCache:
+    """Creates one renderer per domain, on demand, to draw the states of its tasks.
+
+    If the states of a domain cannot be drawn, `renderers` has the reason as a text instead of a renderer.
+    """
+
+    find_environment: FindEnvironment
+    limits: FilmLimits
+    renderers: dict[str, StateRenderer | str] = field(default_factory=dict)
+
+    def renderer(self, domain: str) -> StateRenderer | str:
+        """Return the renderer of a domain, or the reason why there is none."""
+        if domain not in self.renderers:
+            self.renderers[domain] = self._make_renderer(domain)
+        return self.renderers[domain]
+
+    def disable(self, domain: str, reason: str) -> None:
+        """Replace the renderer of a domain by the reason why it cannot be used."""
+        self.renderers[domain] = reason
+
+    def as_json(self) -> dict[str, Any]:
+        """Return, for each domain with a renderer, the size of its pictures and its `MarkTable`."""
+        return {
+            domain: {"size": renderer.size, **renderer.mark_table.as_json()}
+            for domain, renderer in self.renderers.items()
+            if not isinstance(renderer, str)
+        }
+
+    def _make_renderer(self, domain: str) -> StateRenderer | str:
+        from needful.reports.page.svg_recorder import StateRenderer
+
+        try:
+            return StateRenderer(self.find_environment(domain))
+        except InvalidInputError as error:
+            return str(error)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from needful.envs.household.scene.scene import Thing
-from needful.envs.household.simulation.hand_controllers import (
+from needful.envs.household.simulation.controllers import (
     SWEEP_STEPS,
     encloses_robot,
     hits_robot,

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from needful.envs.household.scene.scene import ROBOT_OBJECT, Box, Thing
-from needful.envs.household.simulation.predicates import OPEN_THRESHOLD, PREDICATE_NAMES
+from needful.envs.household.simulation.snapshot_geometry import OPEN_THRESHOLD, PREDICATE_NAMES
 from needful.envs.household.simulation.world import World
 from tiny_house import named, scene_of, tiny_scene, true_of
 

@@ -7,9 +7,8 @@ import pytest
 
 from needful.envs.household.scene.categories import CATEGORIES
 from needful.envs.household.scene.scene import Thing
-from needful.envs.household.simulation.controller_motion import FailureReason
 from needful.envs.household.simulation.house_model import build_model
-from needful.envs.household.simulation.physics import MAX_STEPS, Physics
+from needful.envs.household.simulation.physics import MAX_STEPS, FailureReason, Physics
 from needful.envs.household.simulation.snapshot import HELD, JOINT, Snapshot, initial_snapshot
 from needful.errors import EnvironmentFailure
 from tiny_house import WALLS, scene_of, tiny_scene

@@ -3,18 +3,24 @@
 Both operations take a snapshot and return a snapshot. They are fast because all objects at rest sleep, and
 MuJoCo does not simulate sleeping objects. Only objects that were released or lost their support are awake,
 together with all objects that touch them.
+
+`Motion` is what a controller produces: the motion of the robot, and the snapshot after it.
+`FailureReason` lists why controllers and the simulation fail.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
 
 import mujoco
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from needful.envs.household.simulation.controller_motion import FailureReason
+from needful.envs.household.simulation.base_motion import Point
+from needful.envs.household.simulation.hand_motion import Path
 from needful.envs.household.simulation.house_model import HouseModel
 from needful.envs.household.simulation.snapshot import FAR_AWAY, Snapshot, to_qpos, with_qpos
 from needful.errors import EnvironmentFailure
@@ -131,3 +137,37 @@ class Physics:
         if not np.isfinite(data.qpos).all() or data.warning.number.any():
             raise EnvironmentFailure(FailureReason.UNSTABLE.value)
         return with_qpos(self._model, snapshot, data.qpos)
+
+
+class FailureReason(StrEnum):
+    """Why a controller cannot start or cannot finish."""
+
+    NO_CLEARANCE = "no clearance"
+    NO_PATH = "no path"
+    NO_HAND_PATH = "no path for the hand"
+    NOT_REACHABLE = "not reachable"
+    OUT_OF_RANGE = "out of the hand's range"
+    HAND_FULL = "the hand is full"
+    HAND_EMPTY = "the hand is empty"
+    NOT_GRASPABLE = "not graspable"
+    NOT_OPENABLE = "not openable"
+    CLOSED = "closed"
+    SHUT_IN = "the robot would be shut in"
+    UNSTABLE = "the simulation became unstable"
+
+
+@dataclass(frozen=True)
+class Motion:
+    """The motion of the robot while a controller runs, and the snapshot after it.
+
+    Attributes:
+        after: the snapshot after the motion.
+        base_path: the path of the base; empty if the base did not drive.
+        hand_path: the path of the hand to the point where it grasped, released or turned an object.
+        return_path: the path of the hand back from this point; a grasped object moves with the hand.
+    """
+
+    after: Snapshot
+    base_path: tuple[Point, ...] = ()
+    hand_path: Path = ()
+    return_path: Path = ()

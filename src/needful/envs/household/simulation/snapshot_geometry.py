@@ -1,4 +1,7 @@
-"""The geometry of a house in one snapshot: boxes, contacts, lines of sight, obstacles, reachable things.
+"""The geometry of a house in one snapshot, and the ten predicates that follow from it.
+
+The geometry consists of boxes, contacts, lines of sight, obstacles and reachable things. `Facts` evaluates
+the predicates for all objects of the snapshot at once.
 
 `HouseQueries` answers queries with MuJoCo, for any snapshot of a house. `SnapshotGeometry` belongs to one
 snapshot. It computes bounding boxes and obstacles when they are first used, and stores them.
@@ -6,16 +9,17 @@ snapshot. It computes bounding boxes and obstacles when they are first used, and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import mujoco
 import numpy as np
 
+from needful.core.objects import Object
 from needful.envs.household.scene.scene import (
     EYE_HEIGHT,
     HAND_CLEARANCE,
@@ -27,16 +31,33 @@ from needful.envs.household.scene.scene import (
 )
 from needful.envs.household.simulation.base_motion import BasePlanner, Disc, Footprints, OccupancyGrid
 from needful.envs.household.simulation.house_model import OWNER_GROUND, OWNER_HOUSE, SOLID, HouseModel
-from needful.envs.household.simulation.snapshot import Snapshot, to_qpos
+from needful.envs.household.simulation.snapshot import JOINT, Snapshot, to_qpos
 
 if TYPE_CHECKING:
-    from needful.envs.household.simulation.controller_motion import FailureReason
+    from needful.envs.household.simulation.physics import FailureReason
 
 # The lower of two touching objects supports the upper one if the vertical component of the unit normal of
 # their contact is greater than this.
 MIN_SUPPORT_NORMAL = 0.5
 _SOLID_ONLY = np.array([group == SOLID for group in range(6)], dtype=np.uint8)
 _CORNERS = np.array([(i, j, k) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)], dtype=float)
+Extension: TypeAlias = tuple[tuple[Object, ...], ...]
+
+# An object is open if its hinge angle exceeds this fraction of the angle when fully open.
+OPEN_THRESHOLD = 0.05
+
+PREDICATE_NAMES = (
+    "Closed",
+    "HandEmpty",
+    "Holding",
+    "Inside",
+    "NotOpenable",
+    "OnTop",
+    "Open",
+    "Openable",
+    "Reachable",
+    "ReachableNothing",
+)
 
 
 @dataclass(frozen=True)
@@ -280,3 +301,74 @@ class SnapshotGeometry:
             seen = self.house.in_sight(eye, points, np.concatenate([things[rows], things[rows]]))
             reachable[rows] = seen[: len(rows)] | seen[len(rows) :]
         return reachable
+
+
+class Facts:
+    """The ground atoms that hold in a snapshot, by predicate."""
+
+    def __init__(self, geometry: SnapshotGeometry) -> None:
+        self.geometry = geometry
+
+    @cached_property
+    def extensions(self) -> Mapping[str, Extension]:
+        """For each predicate, all tuples of objects for which the predicate holds.
+
+        The tuples are ordered by the positions of their objects in `HouseModel.objects`.
+        """
+        model, snapshot = self.geometry.model, self.geometry.snapshot
+        held, things = snapshot.held, np.arange(len(model.things))
+        openable = model.hinge_address >= 0
+        is_open = snapshot.rows[:, JOINT] > OPEN_THRESHOLD
+        reachable = self.geometry.reachable_from(snapshot.robot[:2], things)
+        return {
+            "Closed": self._singles(openable & ~is_open),
+            "HandEmpty": ((),) if held < 0 else (),
+            "Holding": () if held < 0 else (model.singletons[held],),
+            "Inside": self._pairs(_inside(self.geometry)),
+            "NotOpenable": self._singles(~openable) + model.singletons[len(model.things) :],
+            "OnTop": self._pairs(self.geometry.house.supports()),
+            "Open": self._singles(openable & is_open),
+            "Openable": self._singles(openable),
+            "Reachable": self._singles(reachable),
+            "ReachableNothing": () if reachable.any() else ((),),
+        }
+
+    @cached_property
+    def _sets(self) -> Mapping[str, frozenset[tuple[Object, ...]]]:
+        return {name: frozenset(extension) for name, extension in self.extensions.items()}
+
+    def holds(self, predicate: str, objects: tuple[Object, ...]) -> bool:
+        """Return whether the predicate holds for the given objects in this snapshot."""
+        return objects in self._sets[predicate]
+
+    def _singles(self, chosen: np.ndarray) -> Extension:
+        """Return the things that the mask `chosen` selects, each as a tuple of one object."""
+        singletons = self.geometry.model.singletons
+        return tuple([singletons[index] for index in chosen.nonzero()[0].tolist()])
+
+    def _pairs(self, found: Iterable[tuple[int, int]]) -> Extension:
+        objects = self.geometry.model.objects
+        return tuple([(objects[one], objects[other]) for one, other in found])
+
+
+def _inside(geometry: SnapshotGeometry) -> list[tuple[int, int]]:
+    """Return all pairs (a, b) of things such that a is inside b, as indices.
+
+    Thing a is inside b if a is movable and the centre of a lies in a cavity of b. The held thing is in no
+    pair.
+    """
+    model, held = geometry.model, geometry.snapshot.held
+    owners, centres, halves = model.cavities
+    if len(owners) == 0:
+        return []
+    origins, axes = geometry.house.bodies()
+    hosts = model.body[owners]
+    apart = geometry.boxes.centre[None, :, :] - origins[hosts][:, None, :]
+    local = np.einsum("cij,cti->ctj", axes[hosts], apart) - centres[:, None, :]
+    within = (np.abs(local) <= halves[:, None, :]).all(axis=2) & (model.free_address >= 0)
+    within[np.arange(len(owners)), owners] = False
+    if held >= 0:
+        within[:, held] = False
+        within[owners == held] = False
+    cavities, things = np.nonzero(within)
+    return sorted(set(zip(things.tolist(), owners[cavities].tolist(), strict=True)))

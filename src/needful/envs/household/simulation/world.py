@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from functools import cached_property
 from math import atan2, ceil, hypot
+from types import MappingProxyType
 
 import numpy as np
 
@@ -22,16 +23,20 @@ from needful.envs.household.scene.activities import ACTIVITIES, ActivityDefiniti
 from needful.envs.household.scene.layout import sample_scene
 from needful.envs.household.scene.scene import HOUSE_OBJECT, Scene, Vector
 from needful.envs.household.simulation.base_motion import OccupancyGrid, Point
-from needful.envs.household.simulation.controller_motion import FailureReason, Motion
 from needful.envs.household.simulation.controllers import (
-    run_controller,
-    start_failure_reason,
+    grasp,
+    grasp_failure,
+    hinge_failure,
+    navigate,
+    navigate_failure,
+    place,
+    place_failure,
+    turn_hinge,
     with_robot_at,
 )
 from needful.envs.household.simulation.hand_motion import Path
 from needful.envs.household.simulation.house_model import HouseModel, build_model
-from needful.envs.household.simulation.physics import Physics
-from needful.envs.household.simulation.predicates import Extension, Facts
+from needful.envs.household.simulation.physics import FailureReason, Motion, Physics
 from needful.envs.household.simulation.snapshot import (
     HELD,
     POSE,
@@ -42,7 +47,12 @@ from needful.envs.household.simulation.snapshot import (
     initial_snapshot,
     with_qpos,
 )
-from needful.envs.household.simulation.snapshot_geometry import HouseQueries, SnapshotGeometry
+from needful.envs.household.simulation.snapshot_geometry import (
+    Extension,
+    Facts,
+    HouseQueries,
+    SnapshotGeometry,
+)
 from needful.errors import EnvironmentFailure, UnknownNameError
 from needful.seeding import rng_for
 
@@ -63,6 +73,11 @@ MAX_CACHED_STATES = 32
 BASE_STEP = 0.08
 HAND_STEP = 0.05
 STEPS_PER_FRAME = 10
+
+# The hinge angle after Open and Close, as a fraction of the angle when fully open.
+HINGE_TARGETS = MappingProxyType({"Open": 1.0, "Close": 0.0})
+
+CONTROLLER_NAMES = ("Close", "Grasp", "NavigateTo", "Open", "PlaceInside", "PlaceOnTop")
 
 
 def make_house(identity: Vector) -> tuple[ActivityDefinition, Scene]:
@@ -236,6 +251,48 @@ def trace(
         yield from (frame.with_robot(at_target.robot) for frame in settling)
         yield from _move_hand(after.with_robot(at_target.robot), motion.return_path)
     yield after
+
+
+def start_failure_reason(
+    geometry: SnapshotGeometry, name: str, thing: int, theta: Parameters
+) -> FailureReason | None:
+    """Return why the controller `name` cannot start, or None if it can.
+
+    `thing` is the index of the target object, and `theta` are the parameters. The test is fast, because no
+    motion is planned.
+    """
+    match name:
+        case "NavigateTo":
+            return navigate_failure(geometry, thing, theta)
+        case "Grasp":
+            return grasp_failure(geometry, thing)
+        case "PlaceOnTop" | "PlaceInside":
+            return place_failure(geometry, thing, theta, inside=name == "PlaceInside")
+        case "Open" | "Close":
+            return hinge_failure(geometry, thing, theta, HINGE_TARGETS[name])
+        case _:
+            raise UnknownNameError("household controller", name, CONTROLLER_NAMES)
+
+
+def run_controller(
+    geometry: SnapshotGeometry, physics: Physics, name: str, thing: int, theta: Parameters
+) -> Motion:
+    """Run the controller `name` and return its motion; raise `EnvironmentFailure` if it fails.
+
+    `thing` is the index of the target object, and `theta` are the parameters.
+    """
+    reason = start_failure_reason(geometry, name, thing, theta)
+    if reason is not None:
+        raise EnvironmentFailure(reason.value)
+    match name:
+        case "NavigateTo":
+            return navigate(geometry, thing, theta)
+        case "Grasp":
+            return grasp(geometry, physics, thing, theta)
+        case "PlaceOnTop" | "PlaceInside":
+            return place(geometry, physics, thing, theta)
+        case _:
+            return turn_hinge(geometry, physics, thing, theta, HINGE_TARGETS[name])
 
 
 def _base_positions(path: tuple[Point, ...]) -> Iterator[tuple[np.ndarray, float]]:

@@ -6,17 +6,15 @@ import math
 
 import pytest
 
-from needful.paper import published_numbers
-from needful.paper.domains import DOMAINS, HOUSEHOLD
-from needful.paper.methods import DOWN_EVAL, NO_COMPLEXITY, OURS
-from needful.paper.published_numbers import PublishedTable
+from needful.paper import published
+from needful.paper.published import DOMAINS, DOWN_EVAL, HOUSEHOLD, NO_COMPLEXITY, OURS, PublishedTable
 from needful.reports.statistics import intervals_overlap, mark_best, within_spread_of_best
 
 TABLES = {
-    "success": published_numbers.SUCCESS,
-    "seconds": published_numbers.LEARNING_SECONDS,
-    "operators": published_numbers.OPERATORS,
-    "ablations": published_numbers.ABLATION_SUCCESS,
+    "success": published.SUCCESS,
+    "seconds": published.LEARNING_SECONDS,
+    "operators": published.OPERATORS,
+    "ablations": published.ABLATION_SUCCESS,
 }
 
 # The sums of the means and of the spreads of each column of the paper.
@@ -99,8 +97,8 @@ def test_what_the_paper_leaves_blank_is_blank() -> None:
 
 def test_the_same_runs_are_in_two_tables() -> None:
     """Table 1 has the standard errors, Table 4 the standard deviations of the same numbers."""
-    for domain, row in published_numbers.ABLATION_SUCCESS.items():
-        again = published_numbers.SUCCESS[domain][OURS]
+    for domain, row in published.ABLATION_SUCCESS.items():
+        again = published.SUCCESS[domain][OURS]
         assert row[OURS].mean == again.mean
         assert (row[OURS].spread or 0.0) / math.sqrt(10) == pytest.approx(again.spread, abs=0.01)
 
@@ -130,6 +128,6 @@ def _bold(table: PublishedTable, higher_is_better: bool, rule: object) -> set[tu
 
 def test_published_numbers_cannot_be_changed() -> None:
     with pytest.raises(TypeError):
-        published_numbers.SUCCESS["painting"] = {}  # type: ignore[index]
+        published.SUCCESS["painting"] = {}  # type: ignore[index]
     with pytest.raises(TypeError):
-        published_numbers.SUCCESS["painting"]["ci"] = None  # type: ignore[index]
+        published.SUCCESS["painting"]["ci"] = None  # type: ignore[index]

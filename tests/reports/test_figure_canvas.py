@@ -12,8 +12,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
-from needful.paper.methods import METHODS
-from needful.reports.figures.canvas import (
+from needful.paper.published import METHODS
+from needful.reports.figure_canvas import (
     DOTS_PER_INCH,
     MAX_NAME_LENGTH,
     WIDTH,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from needful.reports.figures.paired_differences import compare, compare_with_ours
+from needful.reports.method_figures import compare, compare_with_ours
 from needful.reports.runs import RunGroup, group_runs
-from needful.sweeps.jobs import Job
-from needful.sweeps.results import JobResult
+from needful.sweeps.jobs import Job, JobResult
 from synthetic_results import make_result, make_sweep
 
 OURS, CI = Job("screws", "necessary"), Job("screws", "ci")

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from needful.envs.drawing.palette import DARK_GREY, GREY, LIGHT_GREY, WHITE
-from needful.paper.domains import domain_title, in_paper_order
-from needful.paper.methods import in_column_order, method_style
+from needful.paper.published import domain_title, in_column_order, in_paper_order, method_style
 from needful.reports.runs import RunGroup
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from envs.painting_scenes import (
     scene,
     thing,
 )
-from needful.envs.painting_vocabulary import (
+from needful.envs.painting_scene import (
     GRIPPER_OPEN,
     HOLDING_SIDE,
     HOLDING_TOP,

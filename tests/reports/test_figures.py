@@ -15,11 +15,10 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from needful.core.plans import Outcome
-from needful.paper.domains import ANALYTIC, DOMAINS
-from needful.paper.methods import METHODS, method_style
-from needful.reports.figures.canvas import report_style
-from needful.reports.figures.nodes_created import draw_nodes_created
-from needful.reports.figures.outcomes import (
+from needful.paper.published import ANALYTIC, DOMAINS, METHODS, method_style
+from needful.reports.figure_canvas import report_style
+from needful.reports.method_figures import draw_nodes_created, draw_paired_differences
+from needful.reports.outcome_figures import (
     OUTCOME_COLOURS,
     SizeClass,
     draw_data_efficiency,
@@ -31,11 +30,9 @@ from needful.reports.figures.outcomes import (
     size_classes,
     solved_within,
 )
-from needful.reports.figures.paired_differences import draw_paired_differences
 from needful.reports.runs import RunGroup, group_runs
 from needful.reports.write_report import FIGURES, render_figure
-from needful.sweeps.jobs import Job
-from needful.sweeps.results import JobResult
+from needful.sweeps.jobs import Job, JobResult
 from synthetic_results import make_record, make_result, make_sweep
 
 JOB = Job("screws", "necessary")

@@ -13,11 +13,9 @@ import numpy as np
 from needful.core.plans import Outcome
 from needful.envs.drawing.palette import DARK_GREY, WHITE
 from needful.evaluation.records import RunRecord
-from needful.paper.domains import in_paper_order, protocol_of
-from needful.paper.methods import in_column_order, method_style
-from needful.paper.published_numbers import SUCCESS
+from needful.paper.published import SUCCESS, in_column_order, in_paper_order, method_style, protocol_of
 from needful.planning.planners import DEFAULT_PLANNER
-from needful.reports.figures.canvas import (
+from needful.reports.figure_canvas import (
     domain_panels,
     group_panels,
     label_outer,
