@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from needful.planning.external.programs import FastDownward
 
 import needful
 from needful.approaches.base import SilentProgress
@@ -35,6 +34,7 @@ from needful.evaluation.run_folder import (
     settings_as_json,
 )
 from needful.planning.bilevel import PlanningConfig
+from needful.planning.engines.external_programs import FastDownward
 from needful.planning.engines.python_planner import PythonPlanner
 from needful.planning.planners import make_planner
 
