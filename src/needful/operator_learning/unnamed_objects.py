@@ -55,7 +55,7 @@ WORK_PER_TRANSITION = 50
 MAX_ACCEPTED = 3
 # The maximum number of further conditions that exclude the false claims that a condition caused, and the
 # maximum number of conditions that are tried for each of them.
-MAX_FURTHER_CONDITIONS = 2
+MAX_FURTHER_CONDITIONS = 4
 MAX_TRIED = 3
 
 
@@ -184,10 +184,19 @@ class ConditionSearch:
         return known
 
     def _is_familiar(self, proposal: Proposal) -> bool:
-        """Return whether a condition with the same predicates was accepted for another controller."""
-        return len(proposal.conditions) == 1 and any(
-            one.pattern == proposal.pattern and one.conditions == 1
+        """Return whether a condition with the same predicates was accepted for another controller.
+
+        If the proposed condition relates several parameters, the accepted one may have further predicates.
+        """
+        if len(proposal.conditions) > 1:
+            return False
+        (names,) = proposal.pattern
+        arity = len(proposal.fitted.operator.parameters)
+        related = {index for _, indices in proposal.atoms for index in indices if 0 <= index < arity}
+        return any(
+            one.conditions == 1 and (names == other if len(related) < 2 else names <= other)
             for one in self.accepted
+            for other in one.pattern
             if one.controller != proposal.key.controller
         )
 
