@@ -36,9 +36,9 @@ from needful.operator_learning.unnamed_conditions import (
 # preconditions use the same numbers.
 ENOUGH_BITS = 8.0
 MIN_BITS = 2.0
-# The same if such a condition was accepted for another controller. For example, many actions of a robot
-# require that it is in the room of the object.
-ENOUGH_FAMILIAR_BITS = 4.0
+# Each other controller for which such a condition was accepted divides `ENOUGH_BITS` by this number. For
+# example, many actions of a robot require that it is in the room of the object.
+FAMILIARITY = 2.0
 # The number of demonstrations whose transitions are first searched for shared conditions.
 SCREENING_DEMONSTRATIONS = 4
 # A condition on a further unnamed object needs this much more evidence than the condition without it.
@@ -60,7 +60,8 @@ class Proposal(NamedTuple):
     """A proposed condition for an operator, with the evidence for it.
 
     If there are several conditions, the proposal is to divide the operator into one operator per condition.
-    Each new operator gets the transitions that satisfy its condition.
+    Each new operator gets the transitions that satisfy its condition. `familiar` is the number of other
+    controllers for which such a condition was accepted.
     """
 
     fitted: FittedOperator
@@ -72,12 +73,12 @@ class Proposal(NamedTuple):
     repeated: bool = False
     links: bool = False
     known: bool = False
-    familiar: bool = False
+    familiar: int = 0
 
     @property
     def informative(self) -> bool:
         """Whether there is enough evidence that the condition did not hold by chance."""
-        return self.bits >= (ENOUGH_FAMILIAR_BITS if self.familiar else ENOUGH_BITS)
+        return self.bits >= ENOUGH_BITS / FAMILIARITY**self.familiar
 
     def is_promising(self, purposeless: Set[str]) -> bool:
         """Return whether the condition may be accepted; `unnamed_objects` lists the reasons.

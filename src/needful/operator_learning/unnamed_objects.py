@@ -32,6 +32,8 @@ from needful.core.objects import Variable
 from needful.operator_learning.candidates import Candidate, canonical_candidate
 from needful.operator_learning.case_conditions import supplied_keys
 from needful.operator_learning.condition_proposals import (
+    ENOUGH_BITS,
+    FAMILIARITY,
     Pattern,
     Proposal,
     ProposalKey,
@@ -163,12 +165,12 @@ class ConditionSearch:
         found: list[Proposal] = []
         for fitted in hypothesis.fitted:
             known = self._known_patterns(fitted)
-            proposals = self._cached(proposals_for, fitted, known)
+            proposals = self._cached(proposals_for, fitted, known | self._familiar_patterns(fitted))
             others = _consumed_by_others(fitted, hypothesis)
             for one in proposals:
                 alike = any(name in others for name, _ in _consumed(one)) if one.consumed else False
                 is_known = (one.pattern in known or alike) and self.accepted[one.key] < MAX_ACCEPTED
-                found.append(one._replace(fitted=fitted, known=is_known, familiar=self._is_familiar(one)))
+                found.append(one._replace(fitted=fitted, known=is_known, familiar=self._familiarity(one)))
         purposeless = _purposeless_predicates(hypothesis)
         promising = (one for one in found if one.is_promising(purposeless))
         return sorted(promising, key=lambda one: one.rank)
@@ -183,22 +185,43 @@ class ConditionSearch:
             known = self.problem.proposals[key] = list(propose(fitted, self.problem, *given))
         return known
 
-    def _is_familiar(self, proposal: Proposal) -> bool:
-        """Return whether a condition with the same predicates was accepted for another controller.
+    def _familiarity(self, proposal: Proposal) -> int:
+        """Return for how many other controllers a condition with the same predicates was accepted.
 
-        If the proposed condition relates several parameters, the accepted one may have further predicates.
+        If the proposed condition relates several parameters, a condition with further predicates counts
+        too, but such conditions count only once.
         """
         if len(proposal.conditions) > 1:
-            return False
+            return 0
         (names,) = proposal.pattern
+        controllers = self._controllers_with(names) - {proposal.key.controller}
+        if controllers:
+            return len(controllers)
         arity = len(proposal.fitted.operator.parameters)
         related = {index for _, indices in proposal.atoms for index in indices if 0 <= index < arity}
-        return any(
-            one.conditions == 1 and (names == other if len(related) < 2 else names <= other)
-            for one in self.accepted
-            for other in one.pattern
-            if one.controller != proposal.key.controller
+        return int(
+            len(related) > 1
+            and any(
+                names <= other
+                for one in self.accepted
+                for other in one.pattern
+                if one.conditions == 1 and one.controller != proposal.key.controller
+            )
         )
+
+    def _familiar_patterns(self, fitted: FittedOperator) -> frozenset[Pattern]:
+        """Return the patterns of conditions that were accepted for at least two other controllers."""
+        controller = fitted.operator.controller.name
+        return frozenset(
+            pattern
+            for pattern in {key.pattern for key in self.accepted if key.conditions == 1}
+            if len(self._controllers_with(min(pattern)) - {controller}) > 1
+        )
+
+    def _controllers_with(self, names: frozenset[str]) -> set[str]:
+        """Return the controllers for which a condition with exactly the given predicates was accepted."""
+        pattern = frozenset({names})
+        return {one.controller for one in self.accepted if one.pattern == pattern and one.conditions == 1}
 
     def _known_patterns(self, fitted: FittedOperator) -> frozenset[Pattern]:
         """Return the patterns of conditions that were accepted for the controller of an operator.
@@ -277,7 +300,8 @@ def _reached_with(
 def _is_justified(proposal: Proposal, old: Hypothesis, new: Hypothesis, problem: LearningProblem) -> bool:
     """Return whether there is a reason to accept a condition that leads from `old` to `new`."""
     claims, earlier = problem.false_claims(new), problem.false_claims(old)
-    gives_purpose = len(purposeless_steps(new)) < len(purposeless_steps(old))
+    gained = len(purposeless_steps(old)) - len(purposeless_steps(new))
+    gives_purpose = gained > 0
     if _is_division(proposal):
         return (gives_purpose or proposal.repeated or proposal.links) and claims <= earlier
     informative, linked = proposal.informative, is_linked(proposal)
@@ -286,6 +310,7 @@ def _is_justified(proposal: Proposal, old: Hypothesis, new: Hypothesis, problem:
         or (claims < earlier and (linked or proposal.consumed))
         or (proposal.replaced and claims <= earlier)
         or (gives_purpose and (informative or linked or proposal.consumed))
+        or (gained >= 2 and proposal.bits >= ENOUGH_BITS / FAMILIARITY and claims <= earlier)
         or (informative and linked)
     )
 
@@ -306,7 +331,9 @@ def _can_be_accepted(proposal: Proposal, old: Hypothesis, problem: LearningProbl
     linked, informative = is_linked(proposal), proposal.informative
     if proposal.known or proposal.replaced or (informative and linked):
         return True
-    if (linked or informative or proposal.consumed) and purposeless_steps(old):
+    if (linked or proposal.bits >= ENOUGH_BITS / FAMILIARITY or proposal.consumed) and purposeless_steps(
+        old
+    ):
         return True
     return (linked or proposal.consumed) and problem.false_claims(old) > 0
 
