@@ -6,7 +6,7 @@ A proposal consists of an operator, a condition that it might require, and the e
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
@@ -18,13 +18,14 @@ from needful.operator_learning.case_conditions import (
     linking_division,
     predicates_of,
 )
-from needful.operator_learning.condition_tests import ANYTHING, holds
+from needful.operator_learning.condition_tests import ANYTHING, TYPE_PREFIX, holds
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.opportunities import Opportunities
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.signatures import Signature
 from needful.operator_learning.unnamed_conditions import (
     Condition,
+    SharedCondition,
     condition_of,
     consumed_objects,
     consumed_pairs,
@@ -168,29 +169,53 @@ def opportunities_of(fitted: FittedOperator, problem: LearningProblem) -> Opport
 
 
 def proposals_for(
-    fitted: FittedOperator, problem: LearningProblem, known: Set[Pattern] = frozenset()
+    fitted: FittedOperator,
+    problem: LearningProblem,
+    known: Set[Pattern] = frozenset(),
+    familiar: Set[Pattern] = frozenset(),
 ) -> Iterator[Proposal]:
     """Yield the conditions that one operator might require.
 
-    `known` contains the patterns of conditions that other operators of the controller require. Conditions
-    with these patterns need no further evidence.
+    `known` contains the patterns of conditions that other operators of the same controller require, and
+    `familiar` those of several other controllers. For these patterns, conditions with little evidence are
+    proposed too.
     """
     opportunities = opportunities_of(fitted, problem)
-    consumed: list[Signature] = []
+    consumed = list(_about_consumed_objects(fitted, problem, opportunities))
+    yield from consumed
+    yield from _division(fitted, opportunities)
+    found = {proposal.atoms for proposal in consumed}
+    for proposal in _shared_by_all(fitted, problem, opportunities, known, familiar):
+        if proposal.atoms not in found:
+            yield proposal
+            found.add(proposal.atoms)
+
+
+def _about_consumed_objects(
+    fitted: FittedOperator, problem: LearningProblem, opportunities: Opportunities
+) -> Iterator[Proposal]:
+    """Yield the conditions on objects about which every transition made an atom false."""
     for one in consumed_objects(fitted):
         evidence = opportunities.bits(one.atoms)
         atoms = _pruned(one.atoms, frozenset(), evidence, opportunities)
         condition = condition_of(fitted, fitted.data, atoms, objects=one.objects) if atoms else None
         if condition is not None:
-            consumed.append(condition.atoms)
             excludes = _excludes_false_claims(fitted, condition, problem)
             yield Proposal(fitted, (condition,), evidence, True, one.replaced, excludes)
     for condition in consumed_pairs(fitted):
-        consumed.append(condition.atoms)
         evidence = opportunities.bits(condition.atoms)
         excludes = _excludes_false_claims(fitted, condition, problem)
         yield Proposal(fitted, (condition,), evidence, True, excludes_false_claims=excludes)
-    yield from _division(fitted, opportunities)
+
+
+def _shared_by_all(
+    fitted: FittedOperator,
+    problem: LearningProblem,
+    opportunities: Opportunities,
+    known: Set[Pattern],
+    familiar: Set[Pattern],
+) -> Iterator[Proposal]:
+    """Yield conditions that held before all transitions of an operator; see `proposals_for`."""
     first = {one.index for one in opportunities.demonstrations[:SCREENING_DEMONSTRATIONS]}
     screening = tuple(datum for datum in fitted.data if datum[0].demonstration in first)
     # For speed, test a few transitions first: if these share no condition, all transitions share none.
@@ -204,25 +229,42 @@ def proposals_for(
         opportunities.always_hold((earlier or frozenset()) | atoms)
         for earlier, atoms in chain((some,), screened)
     )
-    if not claims and not known and all(held):
+    expected = known | familiar
+    if not claims and not expected and all(held):
         return
     alone = 0.0
-    for earlier, shared in problem.shared_conditions(fitted.data):
+    conditions = problem.shared_conditions(fitted.data)
+    for earlier, shared in chain(conditions, _familiar_parts(conditions, familiar)):
         evidence = opportunities.bits((earlier or frozenset()) | shared)
         if earlier is None:
             alone = evidence
         elif evidence < alone + BITS_PER_OBJECT:
             continue
-        if evidence < MIN_BITS and not claims and not known:
+        if evidence < MIN_BITS and not claims and not expected:
             continue
         atoms = _pruned(shared, earlier or frozenset(), evidence, opportunities)
         condition = _condition(fitted, earlier, atoms)
-        if condition is None or condition.atoms in consumed:
-            continue
-        excludes = _excludes_false_claims(fitted, condition, problem)
-        proposal = Proposal(fitted, (condition,), evidence, excludes_false_claims=excludes)
-        if evidence >= MIN_BITS or excludes or proposal.pattern in known:
-            yield proposal
+        if condition is not None:
+            excludes = _excludes_false_claims(fitted, condition, problem)
+            proposal = Proposal(fitted, (condition,), evidence, excludes_false_claims=excludes)
+            if evidence >= MIN_BITS or excludes or proposal.pattern in expected:
+                yield proposal
+
+
+def _familiar_parts(
+    conditions: Iterable[SharedCondition], familiar: Set[Pattern]
+) -> Iterator[SharedCondition]:
+    """Yield parts of conditions on one unnamed object: the atoms of the predicates of a familiar condition.
+
+    The other atoms often hold by chance. For example, all transitions of `close(door)` may have in common
+    that the robot is beside the door, and that a card lies in the room.
+    """
+    names = sorted(sorted(min(pattern)) for pattern in familiar if len(pattern) == 1)
+    for earlier, atoms in conditions:
+        for one in names if earlier is None else ():
+            part = frozenset(key for key in atoms if key[0] in one or key[0][0] == TYPE_PREFIX)
+            if part != atoms and predicates_of(part) == frozenset(one):
+                yield None, part
 
 
 def divisions_of(

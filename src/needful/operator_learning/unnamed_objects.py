@@ -165,7 +165,7 @@ class ConditionSearch:
         found: list[Proposal] = []
         for fitted in hypothesis.fitted:
             known = self._known_patterns(fitted)
-            proposals = self._cached(proposals_for, fitted, known | self._familiar_patterns(fitted))
+            proposals = self._cached(proposals_for, fitted, known, self._familiar_patterns(fitted))
             others = _consumed_by_others(fitted, hypothesis)
             for one in proposals:
                 alike = any(name in others for name, _ in _consumed(one)) if one.consumed else False
