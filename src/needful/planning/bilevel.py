@@ -76,11 +76,11 @@ class PlanningConfig:
     Attributes:
         timeout: seconds per task, for grounding, search and refinement together.
         max_abstract_plans: the maximum number of abstract plans to refine; with 1, a failed refinement ends
-            planning. If the maximum is above 1 and planning is adaptive, a plan does not count if the
-            simulator names new objects that made it fail (see `EnvironmentFailure`). New plans deal with
-            these objects first. Plans that avoid initial atoms because a step failed (see `adaptive`), and
-            up to 100 plans that fail before the first step with continuous parameters, do not count,
-            either.
+            planning. If the maximum is above 1 and planning is adaptive, three kinds of plans do not count:
+            plans that fail because of new objects that the simulator reports (see `EnvironmentFailure`;
+            the next plans deal with these objects first); plans that make true again an atom that already
+            holds initially (see `adaptive`); and up to 100 plans that fail before their first step with
+            continuous parameters.
         samples_per_step: how many times to try a step with continuous parameters.
         horizon: the maximum number of low-level actions in a plan. With None, solvers and demonstrators use
             the `horizon` of their environment, and `plan` has no limit.
@@ -94,8 +94,9 @@ class PlanningConfig:
         adaptive: whether planning adapts to failed refinements. If so, plans are refined in rounds, ground
             operators that miss their subgoals cost more in later searches, and parameters that failed are
             changed (see `RefinementLimits.perturb`). If a step fails although its preconditions hold
-            initially, every second search makes one of them true again. If planning is not adaptive, each
-            plan is refined to the end before the next one, as in the paper.
+            initially, these predicates may be imprecise, and every second search makes one of the
+            preconditions true again before the step. If planning is not adaptive, each plan is refined to
+            the end before the next one, as in the paper.
         clock: the clock of the timeout. `time.thread_time` measures CPU time, which does not depend on
             other programs on the machine; it requires a planner that runs in this process.
     """
@@ -219,7 +220,7 @@ def _ignoring_preconditions(attempt: Attempt, ways: Iterator[Relaxation]) -> Pla
         task, initial, execute, seed = attempt.task, attempt.initial, attempt.execute, attempt.seed
         counters = SearchStatistics()
         relaxed = Attempt(task, initial, model, execute, config, seed, budget, counters, way.problem)
-        # If a plan fails, rather ignore another precondition than try further plans.
+        # If a plan fails, ignore another precondition instead of trying more plans with these operators.
         relaxed.distrusted, relaxed.max_refuted = None, 0
         result = relaxed.run()
         total.add(counters)
@@ -253,9 +254,10 @@ def relaxations(
 ) -> Iterator[Relaxation]:
     """Yield operators that lack a precondition, in the order in which to plan with them.
 
-    First, one operator lacks one precondition. Then all operators lack the preconditions of one predicate.
-    In both groups, atoms that no operator adds come first: no plan can make them true. Nothing is yielded
-    if no operator can add one of the goal atoms.
+    At first, one operator lacks one precondition. Later, all operators lack the preconditions of one
+    predicate. In both groups, preconditions with a predicate that no operator adds come first, because no
+    plan can make them true. Nothing is yielded if a goal atom does not hold initially and no operator adds
+    its predicate.
     """
     achievable = {atom.predicate for one in operators for atom in one.add_effects}
     if any(atom.predicate not in achievable for atom in task.goal - task.initial):
@@ -281,7 +283,7 @@ def _without(operator: Operator, ignored: Sequence[IgnoredPrecondition]) -> Oper
     dropped = frozenset(one.atom for one in ignored if one.operator == operator.name)
     if not dropped:
         return operator
-    # An add effect that is also a precondition is only kept true, so it is dropped, too.
+    # If a dropped precondition is also an add effect, the operator only keeps it true. Drop both.
     return replace(
         operator,
         preconditions=operator.preconditions - dropped,
@@ -298,8 +300,8 @@ def _add_failure_details(
 ) -> PlanningResult:
     """Return the result with the details that explain its failure.
 
-    If a refinement failed, these are the reasons why draws were rejected. If there is no abstract plan,
-    these are the unreachable goal atoms. Other results are returned unchanged.
+    If a refinement failed, the details are the reasons why draws (sampled parameters) were rejected. If
+    there is no abstract plan, they are the unreachable goal atoms. Other results are returned unchanged.
     """
     if result.failure is not None:
         return _explain_rejections(result)

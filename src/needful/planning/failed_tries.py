@@ -15,7 +15,8 @@ from needful.core.controllers import Execution, GroundController
 from needful.core.objects import Object
 from needful.core.plans import AbstractPlan, Draw, Failure, Outcome
 
-# A failure lists at most this many rejected draws: draws with which the controller cannot start.
+# A draw (sampled parameters) is rejected if the controller cannot start with it. A failure lists at most
+# this many rejected draws.
 MAX_REJECTIONS = 100
 
 # The reasons why a step can fail. If two attempts fail at the same step, the one whose reason is later in
@@ -32,9 +33,9 @@ _PROGRESS = (
 
 @dataclass(slots=True)
 class FailedDraws:
-    """The failed draws of each step: parameters with which the step was tried and failed.
+    """The failed draws of each step: sampled parameters with which the step was tried and failed.
 
-    Only draws in the current state before the step are kept.
+    Only draws in the current state before the step are kept; backtracking changes this state.
 
     Attributes:
         steps: the failed draws of each step, by the index of the step. If the state before a step changes,
@@ -51,7 +52,7 @@ class FailedDraws:
         return self.steps.setdefault(step, [])
 
     def restart(self, step: int) -> None:
-        """Start a new list for a step; the old one is not cleared, because `deepest` may refer to it."""
+        """Start a new list for a step. (The old list is not cleared, because `deepest` may refer to it.)"""
         self.steps[step] = []
 
     def add_rejected(self, step: int, rejected: Sequence[GroundController]) -> None:

@@ -71,7 +71,7 @@ class SearchSpace:
         return [step for step in found if not negative.get(step, 0) & state] if negative else found
 
     def successor(self, state: int, step: int) -> int:
-        """Return the state after a step; with `symmetries`, the representative of its symmetric states."""
+        """Return the state after a step; with `symmetries`, its canonical state."""
         child = self._apply(state, step)
         return child if self._symmetry is None else self._symmetry.canonical(child)
 
@@ -181,7 +181,7 @@ class SearchStream(ABC):
 
     @abstractmethod
     def _resume_postponed(self) -> None:
-        """Requeue the nodes that were postponed because their states had reached the expansion limit."""
+        """Put postponed nodes back into the queue: those whose states had reached the expansion limit."""
 
     @abstractmethod
     def _next_goal_node(self) -> int | Outcome:
