@@ -174,7 +174,10 @@ class _Episode:
         self.states.append(self._observe())
 
     def _observe(self) -> State:
-        """Return the observed state, with more readings if a step seems to have failed or the goal holds."""
+        """Return the observed state.
+
+        Take more readings if the first ones suggest that a step failed or that the goal holds.
+        """
         state = self.observer.estimate(self.config.readings)
         surprised = self.current is not None and self.current.violated(self.position, state)
         if surprised or self.task.achieved_in(state):

@@ -151,8 +151,8 @@ def plan(
     interrupts planning, the result depends only on the arguments. `clock` replaces the clock of `config`.
 
     If there is no abstract plan, planning ignores preconditions that may be too strict; see
-    `PlanningResult.ignored`. With `strict`, or if planning is not adaptive, it never does. If this does not
-    solve the task, the outcome is `NO_ABSTRACT_PLAN`, even if time ran out.
+    `PlanningResult.ignored`. If the task is still not solved, the outcome is `NO_ABSTRACT_PLAN`, even if
+    time ran out. With `strict`, or if planning is not adaptive, no preconditions are ignored.
 
     If no abstract plan can be refined, the result describes the attempt that failed at the latest step.
     If time or the limit on nodes is exhausted, the outcome is `TIMEOUT` or `OUT_OF_NODES`.
@@ -234,8 +234,8 @@ class Relaxation:
     """Operators that lack some preconditions, so that the goal may be reachable.
 
     Attributes:
-        operators: all operators.
-        ignored: the preconditions that operators lack.
+        operators: all operators, without the ignored preconditions.
+        ignored: the preconditions that were removed, each with its operator.
         problem: the ground problem with these operators.
     """
 
@@ -313,9 +313,10 @@ def _add_failure_details(
 def _unreachable_atoms(
     task: AbstractTask, operators: Sequence[Operator], planner: Planner, budget: Budget
 ) -> tuple[GroundAtom, ...]:
-    """Return the goal atoms that are unreachable even as the only goal.
+    """Return the goal atoms that no plan reaches, even if the atom is the only goal.
 
-    An atom is left out if this is not proved before the deadline and with at most `MAX_NODES` search nodes.
+    Each of them is tested with a search of at most `MAX_NODES` nodes. An atom is left out if the search
+    does not prove that there is no plan, or if time runs out.
     """
     limited = replace(budget, max_nodes=MAX_NODES)
     problems = {

@@ -148,8 +148,8 @@ class FailureReports(Generic[ReportType]):
     def last_action_on(self, objects: Iterable[Object], index: int) -> int | None:
         """Return the last step before `index` that acted on one of the objects.
 
-        Returns None if there is an object that no earlier step acted on. Also returns None if the last step
-        has no continuous parameters, because it cannot be refined differently.
+        Returns None unless earlier steps acted on all of the objects. Also returns None if the step that
+        was found has no continuous parameters, because it cannot be refined differently.
         """
         steps = [_last_with(obj, self._objects[:index]) for obj in objects]
         return max(steps) if steps and min(steps) >= 0 and self._continuous[max(steps)] else None

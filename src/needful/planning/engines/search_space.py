@@ -224,8 +224,8 @@ class Symmetry:
         self._atom = {key: index for index, key in enumerate(self._keys)}
         self._step = {(o.operator, o.objects): i for i, o in enumerate(problem.ground_operators)}
         self._operators = problem.ground_operators
-        # Maps each atom that contains exactly one interchangeable object to this object and the index of a
-        # property. The property is the atom with a placeholder in place of the object.
+        # For each atom that contains exactly one interchangeable object: the object, and the index of a
+        # property. The property is the atom with a placeholder for the object, such as On(_, table).
         self._property_of: dict[int, tuple[int, int]] = {}
         self._symmetric_atoms = 0
         self._index_properties(relevant_atoms, budget)
