@@ -31,7 +31,7 @@ class GymnasiumEnvironment(SnapshotEnvironment):
         """Return a new Gymnasium environment without a render mode, for example from `gymnasium.make`."""
 
     def make_simulator(self, scene: Hashable) -> Any:
-        """Return the new Gymnasium environment without its wrappers."""
+        """Make the Gymnasium environment of a scene, and return it without its wrappers."""
         return self.make_gym(scene).unwrapped
 
     def reset(self, start: Any) -> None:

@@ -147,7 +147,8 @@ class PyBulletEnvironment(SnapshotEnvironment):
         """Save the state in the memory of PyBullet."""
         world = self.simulator
         token = _Saved(world.client.saveState(), world.attachments)
-        # Restore the snapshot at once. Then continuing now and restoring it later give the same results.
+        # Restore the new snapshot at once. So the next action gives the same result, whether it runs now or
+        # after this snapshot is restored later.
         self.restore(token)
         return token
 
