@@ -183,8 +183,8 @@ def check_recordings(
     recording, and the features must equal the recorded ones within the tolerance of the environment.
 
     Recordings contain no hidden state of the simulator, such as velocities. Therefore, if a training task
-    has an equal initial state, the replay starts in the state of this task. `seed` is the seed of the
-    training tasks.
+    has an initial state with equal features, the replay starts in this state, which has the hidden state.
+    `seed` is the seed of the training tasks.
     """
     problem = "no recorded demonstration uses it, so no operator will be learned for it"
     remedy = "Record demonstrations that use it, or remove it from the vocabulary."

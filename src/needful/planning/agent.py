@@ -68,10 +68,10 @@ class AgentConfig(CheckedSettings):
             plan. After that it plans from scratch.
         readings: the number of readings per observation. The observation is the median of each feature. If
             the first two readings are equal, readings are exact, and no more are taken.
-        careful_readings: the number of readings per observation for important decisions: if the first
-            `readings` readings suggest that a step missed its subgoal or that the goal holds, more are
-            taken, up to this number. If no plan is found, the number of readings is doubled, but at least
-            `careful_readings` and at most `MAX_ADDED` * `careful_readings` readings are added.
+        careful_readings: the number of readings before an important decision. If the first `readings`
+            readings suggest that a step missed its subgoal or that the goal holds, readings are added up to
+            this number. If no plan is found, their number is doubled: at least `careful_readings` and at
+            most `MAX_ADDED` * `careful_readings` readings are added.
     """
 
     planning: PlanningConfig = field(default_factory=PlanningConfig)

@@ -44,7 +44,8 @@ class _RefinedPlan:
         plan: the abstract plan.
         subgoals: its subgoals; see `Subgoals`.
         refinement: the search for parameters.
-        distrusting: whether the plan avoids initial atoms that may be wrong; see `Attempt.distrusted`.
+        distrusting: whether the plan relies on none of the initial atoms that may be wrong; see
+            `Attempt.distrusted`.
         samples: the number of samples drawn so far.
     """
 
@@ -67,8 +68,8 @@ class Attempt:
         suspicions: the ground operators that missed their subgoals, or that could not start.
         distrusted: the indices of the ground operators that failed although preconditions of them held
             initially, as the keys of a dict. These initial atoms may be wrong. The attribute is None once a
-            search found no plan that avoids them.
-        distrusting: whether the running search avoids these initial atoms.
+            search found no plan that does not rely on them.
+        distrusting: whether the plans of the running search do not rely on these initial atoms.
         distrusting_plans: how many plans of such searches were refined; they do not count for
             `max_abstract_plans`.
         tried: the plans that were refined, as indices of ground operators.
@@ -181,15 +182,16 @@ class Attempt:
                 self.distrusting_plans += self.distrusting
                 yield self._start_refinement(steps)
             elif self.distrusting and self._end_reason is not Outcome.TIMEOUT:
-                # There may be no plan that avoids these initial atoms, so trust them from now on.
+                # No plan was found that does not rely on these initial atoms, so trust them from now on.
                 self.distrusted, self.stream = None, None
             else:
                 return
 
     def _start_search(self) -> PlanStream:
-        """Start a search; every second search avoids the distrusted initial atoms, if there are any.
+        """Start a search for plans.
 
-        A search that avoids them has a limit on its nodes, because it may have no plan at all.
+        If there are distrusted initial atoms, the plans of every second search do not rely on them. Such a
+        search has a limit on its nodes, because there may be no such plan.
         """
         problem, budget = self.problem, self.budget
         self.distrusting = bool(self.distrusted) and not self.distrusting

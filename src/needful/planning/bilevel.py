@@ -252,7 +252,7 @@ class Relaxation:
 def relaxations(
     operators: Sequence[Operator], task: AbstractTask, planner: Planner, budget: Budget
 ) -> Iterator[Relaxation]:
-    """Yield operators that lack a precondition, in the order in which to plan with them.
+    """Yield variants of the operators that lack preconditions, in the order in which to plan with them.
 
     At first, one operator lacks one precondition. Later, all operators lack the preconditions of one
     predicate. In both groups, preconditions with a predicate that no operator adds come first, because no

@@ -105,7 +105,8 @@ class FailureReports(Generic[ReportType]):
     - Avoid reports with objects that later steps act on. This step may clear the way for the later steps,
       so a new plan probably cannot act on these objects first.
     - Prefer reports with few objects.
-    - Prefer reports whose objects explain many tries: they include all objects reported in these tries.
+    - Prefer reports that explain many tries. A report explains a try if its objects include all objects
+      reported in that try.
     """
 
     def __init__(self, plan: AbstractPlan, same_reports: int) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class GymnasiumEnvironment(SnapshotEnvironment):
     """An environment whose simulator is a Gymnasium environment.
 
-    Write `make_gym`, `run` and `observe`. `self.simulator` is the Gymnasium environment without its
+    Implement `make_gym`, `run` and `observe`. `self.simulator` is the Gymnasium environment without its
     wrappers, so time limits do not end an episode. In `run`, call `self.simulator.step`. The `start` of a
     task is the seed of `reset`, unless you override `reset`.
 

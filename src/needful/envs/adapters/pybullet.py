@@ -104,7 +104,7 @@ class _Saved:
 class PyBulletEnvironment(SnapshotEnvironment):
     """An environment whose simulator is a PyBullet world without a window.
 
-    Write `load`, `arrange`, `run` and `observe`. A snapshot holds what `saveState` saves (poses,
+    Implement `load`, `arrange`, `run` and `observe`. A snapshot holds what `saveState` saves (poses,
     velocities, joints and contacts) and the attachments that were made with `self.simulator.attach`.
 
     It does not hold other constraints, the targets of motors, textures, or properties that `changeDynamics`

@@ -159,7 +159,7 @@ class NativeProblem:
         return self if failure in self.failures else replace(self, failures=(*self.failures, failure))
 
     def with_costs(self, costs: OperatorCosts, tried: Sequence[tuple[int, ...]] = ()) -> NativeProblem:
-        """Return a problem with these costs, whose searches leave out the plans in `tried`."""
+        """Return a problem with the given costs, whose searches leave out the plans in `tried`."""
         check_steps(chain((step for step, _ in costs.ground), *tried), self.operator_count)
         return replace(self, costs=costs, tried=tuple(tried))
 

@@ -85,7 +85,7 @@ class PythonProblem:
         return self if changed is self.compact else replace(self, compact=changed)
 
     def with_costs(self, costs: OperatorCosts, tried: Sequence[tuple[int, ...]] = ()) -> PythonProblem:
-        """Return a problem with these costs, whose searches leave out the plans in `tried`."""
+        """Return a problem with the given costs, whose searches leave out the plans in `tried`."""
         check_steps(chain((step for step, _ in costs.ground), *tried), len(self.compact.ground_operators))
         return replace(self, compact=replace(self.compact, costs=costs, tried=tuple(tried)))
 

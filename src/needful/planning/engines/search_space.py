@@ -293,9 +293,9 @@ class Symmetry:
 def interchangeable_objects(problem: GroundProblem, budget: Budget) -> tuple[tuple[int, ...], ...]:
     """Return the classes of two or more interchangeable objects, as object numbers in ascending order.
 
-    Objects of ground operators that the search treats in a special way are in no class: ground operators
-    with a surcharge, distrusted ones, and those that failed because of a reported object. Reported objects
-    are in no class, either.
+    If the search treats a ground operator in a special way, its objects are in no class. These are the
+    ground operators with a surcharge, and those with discovered failures (see `GroundProblem.failures`).
+    The objects that caused these failures are in no class, either.
     """
     fixed = {obj for step, obj in problem.failures}
     for step, _ in (*problem.failures, *problem.costs.ground):
