@@ -252,9 +252,8 @@ def explore(
     This is SIW of Lipovetzky and Geffner (ECAI 2012), with atoms of the abstract states, sampled parameters
     and a limit on the number of simulated actions.
 
-    Return a demonstration of the task, or None if none is found with `max_executions` actions.
-
-    The model's operators are not used to plan. Only their samplers are used, to draw parameters.
+    The model's operators are not used, only their samplers, to draw parameters. Returns a demonstration of
+    the task, or None if none is found with `max_executions` actions.
     """
     search = _Search(task, model, execute, rng)
     predicates = model.vocabulary.predicates

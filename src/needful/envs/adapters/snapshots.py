@@ -99,9 +99,10 @@ class SimulatorCalls:
 class SnapshotEnvironment(Environment):
     """An environment whose states are snapshots of a simulator with hidden state.
 
-    Implement `make_simulator`, `reset`, `run`, `observe`, `save` and `restore`. They work on `self.simulator`.
-    In `sample_task`, call `initial_state(start)` to get the initial state of a task. Here, `start` is a
-    hashable value from which `reset` sets up the simulator, such as a seed or the poses of all objects.
+    Implement `make_simulator`, `reset`, `run`, `observe`, `save` and `restore`, which work on
+    `self.simulator`. In `sample_task`, call `initial_state(start)` to get the initial state of a task.
+    Here, `start` is a hashable value from which `reset` sets up the simulator, such as a seed or the poses
+    of all objects.
 
     If a snapshot is restored and the same action is run again, the atoms must be equal, and the features
     may differ by at most `tolerance`. Then the result of `execute` depends only on its arguments.
