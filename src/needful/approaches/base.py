@@ -65,7 +65,7 @@ class SilentProgress:
 
 @dataclass(frozen=True, slots=True)
 class LearningConfig:
-    """The settings and optional inputs of learning; each approach uses those that apply to it.
+    """The settings and optional inputs of learning; each approach ignores those that it does not need.
 
     Attributes:
         seed: the seed of all random numbers.
@@ -81,11 +81,11 @@ class LearningConfig:
         validation_folds: the number of folds of cross-validation, which estimates how often the operators
             are wrong on unseen demonstrations. 0 means no cross-validation.
         validation_limit: cross-validation is skipped if it is expected to take this many seconds or more.
-        practice_tasks: tasks without demonstrations that the learner tries to solve in the simulator, to
-            gain further demonstrations, or to test invented predicates. Used only with `experiments` or
-            `invention`.
-        invention: the limits of predicate invention. None means that the predicates of the vocabulary are
-            used. Cannot be combined with `experiments`.
+        practice_tasks: tasks without demonstrations. With `experiments`, the learner solves them in the
+            simulator to gain further demonstrations; with `invention`, to test invented predicates.
+            Otherwise they are not used.
+        invention: the limits of predicate invention. None means that no predicates are invented. Cannot be
+            combined with `experiments`.
     """
 
     seed: int = 0

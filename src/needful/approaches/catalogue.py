@@ -41,7 +41,7 @@ def necessary_approach(name: str, description: str, config: OperatorLearningConf
 
     def watched(observer: ClimbObserver) -> LearnOperators:
         def reduce(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-            # Hill climbing calls `reduce` with each hypothesis that it reaches, so report them here.
+            # Hill climbing calls `reduce` with each hypothesis that it reaches, so report it here.
             objective = start.objective
             observer.observe_hypothesis(objective.uncovered, objective.operators, problem.size)
             return config.reduce(start, problem)
@@ -55,8 +55,8 @@ NECESSARY = necessary_approach(
     "necessary", "operators that predict only necessary changes", OperatorLearningConfig()
 )
 
-# The learner of the paper: parameters have the types of the demonstrated objects, and a quantified delete
-# matches all atoms of a predicate whose objects have these types.
+# The learner of the paper. The type of a parameter is the type of the demonstrated objects, never a
+# supertype. A quantified delete has only wildcards, such as On(*:block, *:block), and no parameters.
 PAPER_CONFIG = replace(
     AS_IN_PAPER,
     generalise=whole_typed_predicate,

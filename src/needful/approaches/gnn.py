@@ -1,4 +1,4 @@
-"""Train a graph network policy that imitates demonstrations, then solve tasks by rolling out the policy."""
+"""Train a graph network policy that imitates demonstrations, then solve tasks by executing its actions."""
 
 from __future__ import annotations
 

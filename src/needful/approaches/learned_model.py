@@ -268,7 +268,7 @@ class LearnedModel:
         return changed, predicted
 
     def _change_lines(self) -> list[str]:
-        """Return sentences about how many changes the operators predict, and why they omit the others."""
+        """Return sentences about how many changed atoms the operators predict, and why not all of them."""
         changed, predicted = self.predicted_changes()
         if not changed:
             return []

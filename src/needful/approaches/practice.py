@@ -8,13 +8,14 @@ solve, the learner plans with one of these assumptions, which the demonstrations
 - One doubtful precondition is not needed, or all doubtful preconditions of one operator, or of all
   operators. A precondition is doubtful if no experiment showed that it is needed.
 
-If no assumption helps, two more attempts are made for a few tasks: one action of any kind is executed
-before the plan, or a solution is searched without operators (`explore`).
+If no assumption helps, the learner makes two more attempts for a few tasks. First, it executes one
+arbitrary action and plans from the state after it. Second, it searches for a solution without operators
+(`explore`).
 
-Plans are refined in the simulator, so a wrong assumption cannot make a wrong plan a solution. The actions
-and states of the first solution become a demonstration of the task. But a plan may have succeeded by luck,
-and its demonstration then misleads the learner. So a model that was learned with such demonstrations should
-be used only if it solves more of the tasks than the model before.
+Plans are refined in the simulator, so a solution really reaches the goal, even if the assumption is wrong.
+The actions and states of the first solution become a demonstration of the task. But a plan may have
+succeeded by luck, and its demonstration then misleads the learner. So a model that was learned with such
+demonstrations should be used only if it solves more of the tasks than the model before.
 """
 
 from __future__ import annotations
@@ -58,7 +59,10 @@ FIRST_ACTION_DRAWS = 10
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """The indices of the solved tasks, and the operators at which plans failed, most frequent first."""
+    """The result of trying to solve the practice tasks with a model.
+
+    It has the indices of the solved tasks, and the operators at which plans failed, most frequent first.
+    """
 
     solved: frozenset[int]
     failing: tuple[str, ...]
@@ -139,7 +143,7 @@ class Practice:
         return found
 
     def _explore(self, index: int, model: PlanningModel) -> Demonstration | None:
-        """Solve a task by one action of any kind and then a plan, or by search without operators."""
+        """Solve a task by one arbitrary action and then a plan, or else by search without operators."""
         task, rng = self.tasks[index], rng_for(self.seed, "exploration", index)
         for action, state in first_actions(task, model, self._count_and_execute, rng):
             result = self._solve(index, model, state)
@@ -176,7 +180,7 @@ Assumption = Callable[[PlanningModel], PlanningModel]
 
 
 def _uniform_parameters(model: PlanningModel) -> PlanningModel:
-    """Return the model with samplers that also draw parameters uniformly from the controllers' bounds."""
+    """Return the model with samplers that, in half of the draws, draw uniformly from the bounds."""
     controllers = {operator.name: operator.controller for operator in model.operators}
     samplers = {name: _PartlyUniform(one, controllers[name]) for name, one in model.samplers.items()}
     return replace(model, samplers=samplers)
@@ -248,14 +252,13 @@ def explore(
     This is SIW of Lipovetzky and Geffner (ECAI 2012), with atoms of the abstract states, sampled parameters
     and a limit on the number of simulated actions.
 
-    Return a demonstration of the task, or None if none is found with `max_executions` actions.
-
-    The model's operators are not used to plan. Only their samplers are used, to draw parameters.
+    The model's operators are not used, only their samplers, to draw parameters. Returns a demonstration of
+    the task, or None if none is found with `max_executions` actions.
     """
     search = _Search(task, model, execute, rng)
     predicates = model.vocabulary.predicates
     node = _Node(task.initial_state, abstract(task.initial_state, predicates))
-    # A search that finds nothing is repeated, because the next one may draw other parameters.
+    # If a search finds nothing, it is repeated, because it may draw other parameters the next time.
     while not task.goal <= node.atoms:
         earlier = search.executions
         reached = search.next_goal_atom(node, max_executions)

@@ -184,8 +184,9 @@ class _Trajectory:
     states: tuple[State, ...]
 
 
-# A function that yields candidates for a step to insert at an index of a trajectory. They are executed in
-# the state with this index. The first candidate after which the later steps reach the goal is inserted.
+# A function that yields candidates for the step to insert at an index of a trajectory. Each candidate has
+# been executed in the state with this index. The first one after which the later actions still reach the
+# goal is inserted.
 _Propose: TypeAlias = Callable[[_Trajectory, int, np.random.Generator], Iterator[_Step]]
 
 

@@ -255,7 +255,8 @@ def _make_kinder_environment(name: str, entry: KinderEntry, size: int) -> Enviro
 def register_all() -> tuple[str, ...]:
     """Register every domain with Gymnasium and return the ids, such as `needful/Screws-v0`.
 
-    `gymnasium.make` then takes the arguments of `needful.envs.gym.GymView`. Repeated calls have no effect.
+    `gymnasium.make` then passes keyword arguments to `needful.envs.gym.GymView`. Repeated calls have no
+    effect.
     """
     with importing_extra("gym", "The Gymnasium view"):
         import gymnasium

@@ -1,4 +1,4 @@
-"""Check the optional methods of an environment, above all its demonstrators, and its recordings."""
+"""Check an environment's optional methods, above all its demonstrators, and recorded demonstrations."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _check_script(env: Environment, tasks: Mapping[str, Task], solve: Solve, fin
                     "Use random numbers from `rng` only, and keep no state between calls.",
                 )
     if len(missed) < len(tasks) and missed:
-        # This is only a note: a policy may miss some tasks, because the others give demonstrations.
+        # A policy may fail in some tasks: the other tasks still give demonstrations. So a note is enough.
         solved = f"{len(tasks) - len(missed)} of {counted(tasks, 'task')}"
         findings.note(f"The scripted policy solved {solved}. {missed[0]}.")
         return
@@ -183,8 +183,8 @@ def check_recordings(
     recording, and the features must equal the recorded ones within the tolerance of the environment.
 
     Recordings contain no hidden state of the simulator, such as velocities. Therefore, if a training task
-    has an equal initial state, the replay starts in the state of this task. `seed` is the seed of the
-    training tasks.
+    has an initial state with equal features, the replay starts in this state, which has the hidden state.
+    `seed` is the seed of the training tasks.
     """
     problem = "no recorded demonstration uses it, so no operator will be learned for it"
     remedy = "Record demonstrations that use it, or remove it from the vocabulary."

@@ -70,8 +70,8 @@ NEXT_TO_BOX = Predicate("NextToBox", (ROBOT, BOX), _next_to)
 NEXT_TO_SHELF = Predicate("NextToShelf", (ROBOT, SHELF), _next_to)
 NEXT_TO_TABLE = Predicate("NextToTable", (ROBOT,), _next_to_table)
 
-# The parameter of the move controllers is the y position to move to. The simulator ignores their second
-# object. This object only shows learners what the robot moves to.
+# The parameter of a move controller is the y position to move to. Its second argument shows learners which
+# object the robot moves to; the simulator ignores it.
 MOVE_TO_OBJ = Controller("MoveToObj", (ROBOT, OBJ), low=(LOWEST_Y,), high=(HIGHEST_Y,))
 MOVE_TO_BOX = Controller("MoveToBox", (ROBOT, BOX), low=(LOWEST_Y,), high=(HIGHEST_Y,))
 MOVE_TO_SHELF = Controller("MoveToShelf", (ROBOT, SHELF), low=(LOWEST_Y,), high=(HIGHEST_Y,))
@@ -128,7 +128,10 @@ class ClutteredPainting(Painting):
         return Task(state, frozenset(atom for atom in task.goal if atom.objects[0] in wanted))
 
     def oracle_model(self) -> PlanningModel:
-        """Return the operators of Painting, with reach as a precondition, and three move operators."""
+        """Return the operators of Painting and three move operators.
+
+        All operators of Painting except OpenLid get the precondition that the robot is next to the object.
+        """
         painting = super().oracle_model()
         operators = tuple(map(_with_reach_precondition, painting.operators))
         samplers: dict[str, Sampler] = {
@@ -194,7 +197,7 @@ class ReachableTableSampler:
 
 @dataclass(frozen=True, slots=True)
 class TargetPositionSampler:
-    """Returns the y position of a move operator's second object, the target of the move."""
+    """Returns the y position of the object that a move operator moves to (its second object)."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
         """Return the target's y position, without using random numbers."""
@@ -204,8 +207,9 @@ class TargetPositionSampler:
 def _with_reach_precondition(operator: Operator) -> Operator:
     """Adapt an operator of Painting to this domain: the robot must be next to the object.
 
-    The effects on OnTable also change. In Painting, an object leaves the table when it is placed in the box
-    or on the shelf; in this domain, when the robot carries it away. OpenLid is returned unchanged.
+    The effects on OnTable also change. In Painting, an object stops being on the table when it is placed in
+    the box or on the shelf. In this domain, it stops when the robot carries it away. OpenLid is returned
+    unchanged.
     """
     needs = operator.preconditions | {NEXT_TO.lifted(ROBOT_VARIABLE, OBJ_VARIABLE)}
     on_table, off_table = {ON_TABLE.lifted(OBJ_VARIABLE)}, {NOT_ON_TABLE.lifted(OBJ_VARIABLE)}

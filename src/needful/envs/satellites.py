@@ -1,6 +1,7 @@
 """Satellites and Cluttered Satellites: satellites with instruments take readings of objects.
 
-Satellites and objects near a line of sight hide what is behind them, so a move can change what others see.
+A satellite or object near the line of sight of a satellite blocks it. So the move of one satellite can
+change what other satellites see.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ LEGEND = {
 
 Point: TypeAlias = tuple[float, float]
 
-# Which entities (satellites and objects) hide an object from a satellite: "line" means all that are near
-# the line through both, "segment" only those near the segment between both.
+# Which entities (satellites and objects) hide an object from a satellite. With "line", these are all
+# entities near the infinite line through both; with "segment", only those near the segment between both.
 Occlusion: TypeAlias = Literal["line", "segment"]
 
 SATELLITE = Type(
@@ -103,7 +104,7 @@ def _hides(entity: Point, satellite: Point, target: Point, occlusion: Occlusion)
 def _sees(state: State, objects: Sequence[Object], occlusion: Occlusion) -> bool:
     satellite, target = objects
     start, end = _position(state, satellite), _position(state, target)
-    # For speed, test `entity not in objects` last: few entities are near the line of sight.
+    # For speed, first test whether an entity is near the line of sight, because few entities are.
     return _in_view(start, state.get(satellite, "theta"), end) and not any(
         _hides(_position(state, entity), start, end, occlusion) and entity not in objects
         for entity in state

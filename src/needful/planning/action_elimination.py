@@ -26,7 +26,7 @@ class DeferringStream:
 
     @property
     def end_reason(self) -> Outcome | None:
-        """Why there are no more plans; None while deferred plans remain to be returned."""
+        """The reason why there are no more plans; None while deferred plans remain to be returned."""
         return None if self._deferred else self._plans.end_reason
 
     def __iter__(self) -> Self:
@@ -34,10 +34,10 @@ class DeferringStream:
 
 
 class TrimmedPlans(DeferringStream):
-    """The plans of another stream, trimmed: without superfluous steps. No plan is returned twice.
+    """The plans of another stream without their superfluous steps. No plan is returned twice.
 
-    If a trimmed plan was returned before, the original plan is returned instead. After the last plan of the
-    other stream, all original plans that have not been returned yet follow.
+    If two plans become equal without their superfluous steps, the second one is returned unchanged. After
+    the last plan of the other stream, the unchanged versions of the other plans follow.
     """
 
     def __init__(self, plans: PlanStream, problem: GroundProblem, budget: Budget) -> None:

@@ -1,9 +1,10 @@
 """Closed-loop execution: plan, execute one controller, observe, and decide how to continue.
 
 After each controller, the agent compares the observed state with the necessary atoms of its plan. The
-necessary atoms α_i of step i must hold before step i, so that this and the later steps reach the goal. If
-they hold for a later or an earlier step than the expected one, the agent continues from that step. It plans
-from scratch only if it cannot continue from any step.
+necessary atoms of a step are the atoms that must hold before it, so that this step and the later ones reach
+the goal. If the necessary atoms of the next step hold, the agent executes it. If those of a later or an
+earlier step hold instead, the agent continues from that step. If no step can be executed, it plans from
+scratch.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ REPAIR_ROUNDS = 2
 # The maximum share of the remaining planning time that one repair may take.
 REPAIR_SHARE = 0.25
 # With noisy readings, the maximum share of the remaining planning time that planning from scratch may take.
-# The rest is left for planning from a better estimate.
+# The rest is left for another plan, after more readings have given a better estimate of the state.
 NOISY_SHARE = 0.5
-# If no plan is found, more readings are taken: at most MAX_ADDED * `careful_readings`.
+# If no plan is found, the agent takes more readings, but at most MAX_ADDED * `careful_readings` more.
 MAX_ADDED = 10
 # If readings are exact and planning fails this many times in a row, the agent gives up: further attempts
 # start from the same state and differ only in their samples.
@@ -67,9 +68,10 @@ class AgentConfig(CheckedSettings):
             plan. After that it plans from scratch.
         readings: the number of readings per observation. The observation is the median of each feature. If
             the first two readings are equal, readings are exact, and no more are taken.
-        careful_readings: the number of readings per observation if fewer readings suggest that a step
-            missed its subgoal or that the goal holds. If no plan is found, the number of readings is
-            doubled, but at least `careful_readings` and at most `MAX_ADDED` * `careful_readings` are added.
+        careful_readings: the number of readings before an important decision. If the first `readings`
+            readings suggest that a step missed its subgoal or that the goal holds, readings are added up to
+            this number. If no plan is found, their number is doubled: at least `careful_readings` and at
+            most `MAX_ADDED` * `careful_readings` readings are added.
     """
 
     planning: PlanningConfig = field(default_factory=PlanningConfig)
@@ -132,7 +134,7 @@ class _Episode:
         self.agent, self.config, self.task, self.world, self.seed = agent, agent.config, task, world, seed
         self.clock, self.started, self.seconds_acting = clock, clock(), 0.0
         self.current: _CurrentPlan | None = None
-        # Why `current` is None: in words, and as an outcome.
+        # The reason why `current` is None, as a sentence and as an outcome.
         self.reason, self.outcome = "There is no plan yet.", Outcome.NO_ABSTRACT_PLAN
         self.position = 0  # the index of the expected step: the next step of the plan
         self.misses = 0  # how many times in a row the agent fell back
@@ -172,7 +174,10 @@ class _Episode:
         self.states.append(self._observe())
 
     def _observe(self) -> State:
-        """Return an observation, with more readings if it suggests that a step failed or the goal holds."""
+        """Return the observed state.
+
+        Take more readings if the first ones suggest that a step failed or that the goal holds.
+        """
         state = self.observer.estimate(self.config.readings)
         surprised = self.current is not None and self.current.violated(self.position, state)
         if surprised or self.task.achieved_in(state):
@@ -180,7 +185,7 @@ class _Episode:
         return state
 
     def _decide(self) -> Failure | None:
-        """Choose the plan and its step to execute next; return a failure if the agent gives up."""
+        """Choose the plan and the step to execute next; return a failure if the agent gives up."""
         state = self.states[-1]
         if self.current is None:
             return self._plan(Decision.REPLAN if self.plan_count else Decision.PLAN, self.reason)
@@ -273,12 +278,13 @@ class _Episode:
     def _follow_rest(
         self, point: int, states: list[State], before: tuple[GroundController, ...] = ()
     ) -> bool:
-        """Follow the plan from step `point` on if its actions reach all subgoals in simulation.
+        """Adopt the rest of the plan, from step `point` on, if it reaches all subgoals in simulation.
 
-        Returns whether they do.
+        Returns whether it does.
 
-        `before` has the actions of the steps directly before `point`, which will be executed first.
-        `states` has the states before and after each of these actions.
+        The rest can be preceded by steps whose actions were sampled again: `before` has the new actions of
+        the steps directly before `point`, and `states` the simulated states before and after each of them.
+        Without such steps, `states` has only the state before step `point`.
         """
         assert self.current is not None
         followed = self.current
@@ -342,7 +348,7 @@ class _Episode:
         self.reason, self.outcome = f"No plan was found: {failure.detail}", result.outcome
         count, careful = self.observer.count, self.config.careful_readings
         self.states[-1] = self.observer.estimate(count + min(max(count, careful), MAX_ADDED * careful))
-        if self.states[-1] == state:  # planning again would most likely fail again
+        if self.states[-1] == state:  # from the same state, planning would most likely fail again
             if result.outcome is Outcome.NO_ABSTRACT_PLAN:
                 return failure
             if self.failed_plans >= MAX_FAILED_PLANS:

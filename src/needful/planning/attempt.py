@@ -23,13 +23,15 @@ from needful.seeding import rng_for, seed_for
 if TYPE_CHECKING:
     from needful.planning.bilevel import PlanningConfig
 
-# In the first round of refinement, an abstract plan gets this many times `samples_per_step` tries for each
-# of its steps. If one step cannot start in this many tries, the next plan is refined. Each further round
-# allows twice as many. After MAX_ROUNDS rounds, the task counts as failed.
+# In the first round, refinement may use FIRST_ROUND * `samples_per_step` tries per step of a plan. If one
+# step cannot start in that many tries, the next plan is refined. Each further round allows twice as many
+# tries. After MAX_ROUNDS rounds, the task counts as failed.
 FIRST_ROUND, MAX_ROUNDS = 2, 4
-# At most this many plans do not count for `max_abstract_plans` because they were refuted without sampling.
+# Plans that fail before their first step with continuous parameters do not count for `max_abstract_plans`,
+# because one simulation refutes them. Only the first MAX_REFUTED such plans are exempt.
 MAX_REFUTED = 100
-# The maximum number of nodes of a search that does not rely on distrusted initial atoms.
+# If a step failed although its preconditions held initially, these initial atoms may be wrong. Some
+# searches therefore do not rely on them. This is the maximum number of nodes of such a search.
 DISTRUSTING_NODES = 10_000
 
 
@@ -42,7 +44,8 @@ class _RefinedPlan:
         plan: the abstract plan.
         subgoals: its subgoals; see `Subgoals`.
         refinement: the search for parameters.
-        distrusting: whether the plan does not rely on distrusted initial atoms.
+        distrusting: whether the plan relies on none of the initial atoms that may be wrong; see
+            `Attempt.distrusted`.
         samples: the number of samples drawn so far.
     """
 
@@ -63,23 +66,24 @@ class Attempt:
         problem: the ground problem with the discovered failures and costs.
         stream: the running search; None if it must be started with the current problem.
         suspicions: the ground operators that missed their subgoals, or that could not start.
-        distrusted: the ground operators that failed although their preconditions held initially, as the
-            keys of a dict. None once a search found no plan that avoids these initial atoms.
-        distrusting: whether the running search does not rely on these initial atoms.
+        distrusted: the indices of the ground operators that failed although preconditions of them held
+            initially, as the keys of a dict. These initial atoms may be wrong. The attribute is None once a
+            search found no plan that does not rely on them.
+        distrusting: whether the plans of the running search do not rely on these initial atoms.
         distrusting_plans: how many plans of such searches were refined; they do not count for
             `max_abstract_plans`.
         tried: the plans that were refined, as indices of ground operators.
-        revealing_plans: how many refined plans do not count for `max_abstract_plans`, because the simulator
-            reported objects that made them fail and that new plans must deal with.
-        refuted_plans: how many refined plans do not count for `max_abstract_plans`, because a step failed
-            and neither this step nor an earlier one has continuous parameters. One simulation refutes such
-            a plan, so refinement takes little time.
-        max_refuted: the maximum of `refuted_plans`.
+        revealing_plans: how many plans failed because of objects that the simulator reported, and that new
+            plans must deal with. These plans do not count for `max_abstract_plans`.
+        refuted_plans: how many plans failed at a step such that neither this step nor an earlier one has
+            continuous parameters. They do not count for `max_abstract_plans`, because one simulation is
+            enough to refute them.
+        max_refuted: the maximum of `refuted_plans`; further plans of this kind do count.
         deepest: the result of the refinement that failed at the latest step.
-        sampled_failures: how many revealing plans since the last restart failed at a step with continuous
-            parameters; only such plans are a reason to restart.
+        sampled_failures: how many of the `revealing_plans` since the last restart failed at a step with
+            continuous parameters. Without such a failure, there is no restart.
         restarts: how often planning forgot the reported objects and started again; see `run`.
-        ground_operators: the ground operators of all plans so far, by index; plans share most of them.
+        ground_operators: the ground operators that occur in the plans so far, by index.
     """
 
     task: Task
@@ -123,7 +127,10 @@ class Attempt:
         return replace(result, suspects=tuple(self.suspicions.suspects.values()))
 
     def _can_restart(self, result: PlanningResult) -> bool:
-        """Return whether a restart with other samples may help, and plans and time are left for it."""
+        """Return whether a restart with other samples may help and the limits of planning allow it.
+
+        A restart may help only if a reported object made a step with continuous parameters fail.
+        """
         if result.solved or result.outcome in (Outcome.TIMEOUT, Outcome.OUT_OF_NODES):
             return False
         return self.sampled_failures > 0 and self._plans_left > 0 and not self.budget.expired()
@@ -137,10 +144,10 @@ class Attempt:
     def _run_rounds(self) -> PlanningResult:
         """Refine in rounds, so that a plan that is hard to refine does not take the time of the others.
 
-        In the first round, a plan gets `FIRST_ROUND` times `samples_per_step` tries for each of its steps.
-        If a step cannot start in `FIRST_ROUND` times `samples_per_step` tries, the next plan is refined.
-        In each further round, the plans that were interrupted get twice as many as in the round before.
-        If planning is not adaptive, the first round has no limit.
+        In the first round, refinement may use `FIRST_ROUND` * `samples_per_step` tries per step of a plan.
+        If one step cannot start in that many tries, or if all tries are used, refinement is interrupted and
+        the next plan is refined. Each further round resumes the interrupted plans with twice as many tries
+        as before. If planning is not adaptive, tries are unlimited, so there is only one round.
         """
         interrupted: list[_RefinedPlan] = []
         for number in range(MAX_ROUNDS):
@@ -163,7 +170,7 @@ class Attempt:
         return self._without_success()
 
     def _new_plans(self) -> Iterator[_RefinedPlan]:
-        """Yield abstract plans that were not tried yet; a changed problem restarts the search."""
+        """Yield abstract plans that were not tried yet; if the problem changed, start a new search."""
         while self._plans_left > 0:
             started = self.budget.clock()
             if self.stream is None:
@@ -175,15 +182,16 @@ class Attempt:
                 self.distrusting_plans += self.distrusting
                 yield self._start_refinement(steps)
             elif self.distrusting and self._end_reason is not Outcome.TIMEOUT:
-                # There may be no plan that avoids these initial atoms, so trust them from now on.
+                # No plan was found that does not rely on these initial atoms, so trust them from now on.
                 self.distrusted, self.stream = None, None
             else:
                 return
 
     def _start_search(self) -> PlanStream:
-        """Start a search; every second one does not rely on distrusted initial atoms, if there are any.
+        """Start a search for plans.
 
-        Such a search has a limit on its nodes, because there may be no plan without these atoms.
+        If there are distrusted initial atoms, the plans of every second search do not rely on them. Such a
+        search has a limit on its nodes, because there may be no such plan.
         """
         problem, budget = self.problem, self.budget
         self.distrusting = bool(self.distrusted) and not self.distrusting
@@ -202,7 +210,7 @@ class Attempt:
         samples, actions = config.samples_per_step, config.action_limit
         limits = RefinementLimits(samples, actions, self.budget, config.adaptive)
         if self.restarts:
-            # After a restart, use all tries of a step, even if each try reports the same objects.
+            # Refinement normally ends early if several tries report the same objects; not after a restart.
             limits = replace(limits, same_reports=samples)
         rng = rng_for(self.seed, "refinement", self.statistics.abstract_plans)
         self.statistics.abstract_plans += 1
@@ -236,13 +244,15 @@ class Attempt:
         return result, refinement
 
     def _learn_from(self, candidate: _RefinedPlan, refinement: Refinement, failure: Failure) -> None:
-        """Change the problem after a failed refinement; if it changes, the search must restart.
+        """Change the problem after a failed refinement, so that the next search finds more suitable plans.
 
-        If the simulator reported that some objects made a step fail, new plans must deal with these objects
-        before they use this step. If the step could not start, if it never reached its subgoal although its
-        controller ran, or if dealing with the objects did not help, the cost of its ground operator rises.
-        If initial atoms may have misled the plan (`_misled`), they are distrusted. If planning is not
-        adaptive, only reported objects change the problem.
+        - If the simulator reported objects that made a step fail, new plans must deal with these objects
+          before they use this step.
+        - If the step could not start, if it never reached its subgoal although its controller ran, or if
+          dealing with the objects did not help, the cost of its ground operator rises.
+        - If wrong initial atoms may have caused the failure (see `_misled`), they are distrusted.
+
+        If planning is not adaptive, only reported objects change the problem.
         """
         step, suspect = candidate.steps[failure.step], refinement.suspect
         changed = self.problem.with_failure(step, refinement.offending)
@@ -301,9 +311,10 @@ class Attempt:
 
 
 def _deeper(one: PlanningResult | None, other: PlanningResult) -> PlanningResult:
-    """Compare two failed results and return the one with the later failed step; on a tie, `other`.
+    """Return the one of two failed results that failed at the later step; on a tie, `other`.
 
-    An `ENVIRONMENT_FAILURE` counts as earlier than all others: the next search can deal with its objects.
+    A result with the outcome `ENVIRONMENT_FAILURE` is returned only if both have this outcome. It is less
+    informative, because the next search can deal with the reported objects.
     """
     return other if one is None or _depth(other) >= _depth(one) else one
 

@@ -76,11 +76,11 @@ class PlanningConfig:
     Attributes:
         timeout: seconds per task, for grounding, search and refinement together.
         max_abstract_plans: the maximum number of abstract plans to refine; with 1, a failed refinement ends
-            planning. If the maximum is above 1 and planning is adaptive, a plan does not count if the
-            simulator names new objects that made it fail (see `EnvironmentFailure`). New plans deal with
-            these objects first. Plans that avoid initial atoms because a step failed (see `adaptive`), and
-            up to 100 plans that fail before the first step with continuous parameters, do not count,
-            either.
+            planning. If the maximum is above 1 and planning is adaptive, three kinds of plans do not count:
+            plans that fail because of new objects that the simulator reports (see `EnvironmentFailure`;
+            the next plans deal with these objects first); plans that make true again an atom that already
+            holds initially (see `adaptive`); and up to 100 plans that fail before their first step with
+            continuous parameters.
         samples_per_step: how many times to try a step with continuous parameters.
         horizon: the maximum number of low-level actions in a plan. With None, solvers and demonstrators use
             the `horizon` of their environment, and `plan` has no limit.
@@ -94,8 +94,9 @@ class PlanningConfig:
         adaptive: whether planning adapts to failed refinements. If so, plans are refined in rounds, ground
             operators that miss their subgoals cost more in later searches, and parameters that failed are
             changed (see `RefinementLimits.perturb`). If a step fails although its preconditions hold
-            initially, every second search makes one of them true again. If planning is not adaptive, each
-            plan is refined to the end before the next one, as in the paper.
+            initially, these predicates may be imprecise, and every second search makes one of the
+            preconditions true again before the step. If planning is not adaptive, each plan is refined to
+            the end before the next one, as in the paper.
         clock: the clock of the timeout. `time.thread_time` measures CPU time, which does not depend on
             other programs on the machine; it requires a planner that runs in this process.
     """
@@ -150,8 +151,8 @@ def plan(
     interrupts planning, the result depends only on the arguments. `clock` replaces the clock of `config`.
 
     If there is no abstract plan, planning ignores preconditions that may be too strict; see
-    `PlanningResult.ignored`. With `strict`, or if planning is not adaptive, it never does. If this does not
-    solve the task, the outcome is `NO_ABSTRACT_PLAN`, even if time ran out.
+    `PlanningResult.ignored`. If the task is still not solved, the outcome is `NO_ABSTRACT_PLAN`, even if
+    time ran out. With `strict`, or if planning is not adaptive, no preconditions are ignored.
 
     If no abstract plan can be refined, the result describes the attempt that failed at the latest step.
     If time or the limit on nodes is exhausted, the outcome is `TIMEOUT` or `OUT_OF_NODES`.
@@ -219,7 +220,7 @@ def _ignoring_preconditions(attempt: Attempt, ways: Iterator[Relaxation]) -> Pla
         task, initial, execute, seed = attempt.task, attempt.initial, attempt.execute, attempt.seed
         counters = SearchStatistics()
         relaxed = Attempt(task, initial, model, execute, config, seed, budget, counters, way.problem)
-        # If a plan fails, rather ignore another precondition than try further plans.
+        # If a plan fails, ignore another precondition instead of trying more plans with these operators.
         relaxed.distrusted, relaxed.max_refuted = None, 0
         result = relaxed.run()
         total.add(counters)
@@ -233,8 +234,8 @@ class Relaxation:
     """Operators that lack some preconditions, so that the goal may be reachable.
 
     Attributes:
-        operators: all operators.
-        ignored: the preconditions that operators lack.
+        operators: all operators, without the ignored preconditions.
+        ignored: the preconditions that were removed, each with its operator.
         problem: the ground problem with these operators.
     """
 
@@ -251,11 +252,12 @@ class Relaxation:
 def relaxations(
     operators: Sequence[Operator], task: AbstractTask, planner: Planner, budget: Budget
 ) -> Iterator[Relaxation]:
-    """Yield operators that lack a precondition, in the order in which to plan with them.
+    """Yield variants of the operators that lack preconditions, in the order in which to plan with them.
 
-    First, one operator lacks one precondition. Then all operators lack the preconditions of one predicate.
-    In both groups, atoms that no operator adds come first: no plan can make them true. Nothing is yielded
-    if no operator can add one of the goal atoms.
+    At first, one operator lacks one precondition. Later, all operators lack the preconditions of one
+    predicate. In both groups, preconditions with a predicate that no operator adds come first, because no
+    plan can make them true. Nothing is yielded if a goal atom does not hold initially and no operator adds
+    its predicate.
     """
     achievable = {atom.predicate for one in operators for atom in one.add_effects}
     if any(atom.predicate not in achievable for atom in task.goal - task.initial):
@@ -281,7 +283,7 @@ def _without(operator: Operator, ignored: Sequence[IgnoredPrecondition]) -> Oper
     dropped = frozenset(one.atom for one in ignored if one.operator == operator.name)
     if not dropped:
         return operator
-    # An add effect that is also a precondition is only kept true, so it is dropped, too.
+    # If a dropped precondition is also an add effect, the operator only keeps it true. Drop both.
     return replace(
         operator,
         preconditions=operator.preconditions - dropped,
@@ -298,8 +300,8 @@ def _add_failure_details(
 ) -> PlanningResult:
     """Return the result with the details that explain its failure.
 
-    If a refinement failed, these are the reasons why draws were rejected. If there is no abstract plan,
-    these are the unreachable goal atoms. Other results are returned unchanged.
+    If a refinement failed, the details are the reasons why draws (sampled parameters) were rejected. If
+    there is no abstract plan, they are the unreachable goal atoms. Other results are returned unchanged.
     """
     if result.failure is not None:
         return _explain_rejections(result)
@@ -311,9 +313,10 @@ def _add_failure_details(
 def _unreachable_atoms(
     task: AbstractTask, operators: Sequence[Operator], planner: Planner, budget: Budget
 ) -> tuple[GroundAtom, ...]:
-    """Return the goal atoms that are unreachable even as the only goal.
+    """Return the goal atoms that no plan reaches, even if the atom is the only goal.
 
-    An atom is left out if this is not proved before the deadline and with at most `MAX_NODES` search nodes.
+    Each of them is tested with a search of at most `MAX_NODES` nodes. An atom is left out if the search
+    does not prove that there is no plan, or if time runs out.
     """
     limited = replace(budget, max_nodes=MAX_NODES)
     problems = {

@@ -5,12 +5,12 @@ does not hold afterwards. If no try of a step reached the subgoal, its ground op
 cost is raised for the rest of the task, so that the next abstract plan avoids it if possible. The same
 holds for a ground operator whose controller could not start in any try.
 
-- The surcharge is `SURCHARGE` if there is an atom that all tries missed, else 1. It doubles each time the
-  ground operator fails again. Thus a plan that avoids the step is found soon, even if it is long. If no
-  plan can avoid the step, the search becomes harder only gradually.
-- The operator itself is doubtful if several of its groundings missed the same add effect, or could not
-  start, and no grounding reached its subgoal. If there are n such groundings, the cost of every grounding
-  of the operator, tried or not, rises by n - 1.
+- The increase, called surcharge, is `SURCHARGE` if there is an atom that all tries missed, else 1. It
+  doubles each time the ground operator fails again. Thus a plan that avoids the step is found soon, even if
+  it is long. If no plan can avoid the step, the search becomes harder only gradually.
+- The lifted operator itself is doubtful if no grounding of it ever reached its subgoal and several
+  groundings missed the same add effect or could not start. If there are n such groundings, the cost of
+  every grounding of the operator, tried or not, rises by n - 1.
 """
 
 from __future__ import annotations
@@ -89,9 +89,9 @@ class StepMisses:
     Attributes:
         step: the index of this step.
         operator: its ground operator; None before the first try in which the controller ran.
-        missing: the subgoal atoms that all tries missed in which the controller ran.
-        tries: the number of these tries since the last call of `take_suspect`.
-        unstarted: the number of tries since then in which the controller could not start.
+        missing: the subgoal atoms that were missed in every try in which the controller ran.
+        tries: the number of tries in which the controller ran, since the last call of `take_suspect`.
+        unstarted: the number of tries in which it could not start, since the last call of `take_suspect`.
     """
 
     step: int = 0
@@ -101,13 +101,13 @@ class StepMisses:
     unstarted: int = 0
 
     def reach(self, step: int) -> None:
-        """Record that a step reached its subgoal; if it is `self.step`, count tries of the next step."""
+        """Record that a step reached its subgoal; if it is `self.step`, move on to the next step."""
         if step == self.step:
             self.step, self.operator, self.missing, self.tries = step + 1, None, frozenset(), 0
             self.unstarted = 0
 
     def add(self, failure: Failure) -> None:
-        """Count a failed try, if it is a try of `step`."""
+        """Count a failed try if it is a try of `self.step`; ignore it otherwise."""
         if failure.step != self.step:
             return
         self.unstarted += failure.outcome is Outcome.NOT_INITIABLE
@@ -130,9 +130,10 @@ class Suspicions:
     """What the refinements of a task found out about ground operators.
 
     Attributes:
-        suspects: the suspected ground operators by their indices, in the order of discovery.
+        suspects: the ground operators that never reached their subgoals, by their indices, in the order of
+            discovery.
         unstarted: the ground operators whose controllers could not start, by their indices.
-        surcharges: the surcharges of both.
+        surcharges: the surcharges of both kinds of ground operators, by their indices.
         working: the names of the operators with a grounding that reached its subgoal.
     """
 
@@ -164,7 +165,8 @@ class Suspicions:
 
     def costs(self) -> OperatorCosts:
         """Return the costs of ground operators that follow from the suspicions."""
-        # The number of groundings that missed each add effect, and of those that could not start.
+        # Counts, per operator, the groundings that missed each add effect. The key "" stands for the
+        # groundings that could not start.
         misses = Counter((one.operator.name, "") for one in self.unstarted.values())
         for suspect in self.suspects.values():
             operator, binding = suspect.operator.operator, suspect.operator.binding

@@ -15,7 +15,8 @@ from needful.core.controllers import Execution, GroundController
 from needful.core.objects import Object
 from needful.core.plans import AbstractPlan, Draw, Failure, Outcome
 
-# A failure lists at most this many rejected draws: draws with which the controller cannot start.
+# A draw (sampled parameters) is rejected if the controller cannot start with it. A failure lists at most
+# this many rejected draws.
 MAX_REJECTIONS = 100
 
 # The reasons why a step can fail. If two attempts fail at the same step, the one whose reason is later in
@@ -32,9 +33,9 @@ _PROGRESS = (
 
 @dataclass(slots=True)
 class FailedDraws:
-    """The failed draws of each step: parameters with which the step was tried and failed.
+    """The failed draws of each step: sampled parameters with which the step was tried and failed.
 
-    Only draws in the current state before the step are kept.
+    Only draws in the current state before the step are kept; backtracking changes this state.
 
     Attributes:
         steps: the failed draws of each step, by the index of the step. If the state before a step changes,
@@ -51,7 +52,7 @@ class FailedDraws:
         return self.steps.setdefault(step, [])
 
     def restart(self, step: int) -> None:
-        """Start a new list for a step; the old one is not cleared, because `deepest` may refer to it."""
+        """Start a new list for a step. (The old list is not cleared, because `deepest` may refer to it.)"""
         self.steps[step] = []
 
     def add_rejected(self, step: int, rejected: Sequence[GroundController]) -> None:
@@ -104,7 +105,8 @@ class FailureReports(Generic[ReportType]):
     - Avoid reports with objects that later steps act on. This step may clear the way for the later steps,
       so a new plan probably cannot act on these objects first.
     - Prefer reports with few objects.
-    - Prefer reports whose objects explain many tries: they include all objects reported in these tries.
+    - Prefer reports that explain many tries. A report explains a try if its objects include all objects
+      reported in that try.
     """
 
     def __init__(self, plan: AbstractPlan, same_reports: int) -> None:
@@ -147,8 +149,8 @@ class FailureReports(Generic[ReportType]):
     def last_action_on(self, objects: Iterable[Object], index: int) -> int | None:
         """Return the last step before `index` that acted on one of the objects.
 
-        Returns None if there is an object that no earlier step acted on. Also returns None if the last step
-        has no continuous parameters, because it cannot be refined differently.
+        Returns None unless earlier steps acted on all of the objects. Also returns None if the step that
+        was found has no continuous parameters, because it cannot be refined differently.
         """
         steps = [_last_with(obj, self._objects[:index]) for obj in objects]
         return max(steps) if steps and min(steps) >= 0 and self._continuous[max(steps)] else None

@@ -226,7 +226,7 @@ class LmCut:
         return added_by
 
     def __call__(self, state: int, budget: Budget) -> HeuristicEstimate:
-        """Return the landmarks of a state with their costs, and the sum of these costs as its value."""
+        """Return the estimate of a state: its landmarks, their costs, and the sum of these costs."""
         graph = self._justification(state)
         _, values, costs, supporters, supported = graph
         if values[supporters[-1]] == _UNREACHED:

@@ -71,17 +71,17 @@ class Problem(Protocol):
         """Return a problem in which a ground operator is not used right at the start of a plan.
 
         `step` is the index of the ground operator. It failed although preconditions of it hold initially,
-        so predicates may be imprecise there. A plan may use it only after an earlier step that has one of
+        so these initial atoms may be wrong. A plan may use it only after an earlier step that has one of
         these preconditions as an add effect. If no operator adds one of them, any earlier step suffices. If
-        the ground operator is distrusted already, the problem itself is returned.
+        this was called for the ground operator before, the problem itself is returned.
         """
         ...
 
     def with_costs(self, costs: OperatorCosts, tried: Sequence[tuple[int, ...]] = ()) -> Problem:
-        """Return a problem with these costs of ground operators; all other costs are 1.
+        """Return a problem with the given costs of ground operators; all other costs are 1.
 
-        The costs replace those of this problem. `tried` are plans, as indices of ground operators, that
-        were tried already. New searches do not return them again.
+        The given costs replace those of this problem. `tried` are the plans that were tried already, as
+        indices of ground operators. Searches of the new problem do not return them again.
         """
         ...
 

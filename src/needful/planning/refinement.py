@@ -74,9 +74,9 @@ class Refinement:
         failure: where and why refinement failed; None if the plan was refined.
         offending: the objects that the simulator reports as the cause of the failure.
         samples: how many times parameters were drawn.
-        suspect: the ground operator of the first step that never reached its subgoal; None if the
-            controller of this step has not run since the last interruption.
-        unstarted: whether the controller of this step never ran, and could not start since then.
+        suspect: the ground operator of the first step that never reached its subgoal. None if the
+            controller of that step has not run since the last interruption.
+        unstarted: whether refinement failed because the controller of that step could not start.
         complete: whether refinement ended; False if it was interrupted and can be resumed.
     """
 
@@ -137,11 +137,11 @@ class ResumableRefinement:
         self._misses = StepMisses()
 
     def resume(self, max_tries: float = math.inf, max_unstarted: float = math.inf) -> Refinement:
-        """Continue; return the refined plan, or the failed attempt that got furthest.
+        """Continue the search; return the refined plan, or the failed attempt that got furthest.
 
-        If a try fails and this call has made `max_tries` tries, the search is interrupted. It is also
-        interrupted if the first step that was never completed could not start in `max_unstarted` tries.
-        The next call resumes the search, and the actions that it finds do not depend on interruptions.
+        The search is interrupted once `max_tries` tries of this call have not completed the plan. It is
+        also interrupted if the first step that never reached its subgoal could not start in `max_unstarted`
+        tries. The next call resumes the search. Interruptions do not change the actions that it finds.
         """
         steps, limits, trace = self._steps, self._limits, self._trace
         if len(steps) > limits.horizon:  # every step takes at least one low-level action
@@ -195,9 +195,9 @@ class ResumableRefinement:
         return self._result(trace.to_refinement(None))
 
     def _skip_tries(self, step: _Step) -> None:
-        """Use up the tries of a step that cannot start, if an earlier step has tries left.
+        """Skip the remaining tries of a step that cannot start, if an earlier step has tries left.
 
-        More draws in the same state are not likely to help, but another state may.
+        More draws in the same state are not likely to help, but another try of an earlier step may.
         """
         earlier = self._steps[: step.index]
         if self._limits.perturb and any(self._tries[one.index] < one.max_tries for one in earlier):
@@ -206,8 +206,8 @@ class ResumableRefinement:
     def _backtrack(self, index: int, cause: int | None) -> bool:
         """Undo steps until one of them has tries left; return False if there is none.
 
-        If step `cause` put a reported object in the way, undo at least all steps after `cause`: other
-        parameters of these steps would not move the object.
+        `cause` is the last step that acted on an object that the simulator reported, or None. All steps
+        after it are undone, because other parameters of these steps would not move the object.
         """
         while self._tries[index] == self._steps[index].max_tries or (cause is not None and index > cause):
             self._tries[index] = 0

@@ -49,8 +49,9 @@ Array: TypeAlias = Any
 WIDTH = 16
 ROUNDS = 3
 VARIANCE_FLOOR = 1e-5
-# The inputs of each message-passing block. A block reads two values of each row in `_READ`: the current one
-# and the one before the first round. Of the sums of rows in `_SUMS`, it reads only the current values.
+# The inputs of each message-passing block. For example, the block of a node reads the rows of the node and
+# the graph (`_READ`), and the sum of the node's incoming edges (`_SUMS`). Of the rows in `_READ`, it reads
+# both the current value and the value before the first round; of the sums, only the current value.
 _READ = {"edge": ("edge", "sender", "receiver", "whole"), "node": ("node", "whole"), "whole": ("whole",)}
 _SUMS = {"edge": (), "node": ("incoming",), "whole": ("nodes", "edges")}
 # The names of a block's weights, except for its first-layer matrices, which are named after their inputs:
@@ -338,11 +339,11 @@ class _Evaluation:
         )
 
     def _hidden(self, prefix: str, edge: Array, node: Array, whole: Array) -> tuple[Array, Array, Array]:
-        """Multiply the rows that the message-passing blocks read by their first-layer matrices.
+        """Return the contribution of the rows in `_READ` to the first layers of the message-passing blocks.
 
-        For each edge, each node and each graph, returns the sum of the products of the rows in `_READ`.
-        This is a part of the output of the first layer. `prefix` is "encoded_" if the rows are the values
-        before the first round, and "" if they are the current values.
+        For each edge, each node and each graph, it is the sum of the products of these rows with their
+        matrices. `prefix` selects the matrices: "encoded_" for the values before the first round, "" for
+        the current values.
         """
         graph, take = self.graph, self.backend.take
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class GymnasiumEnvironment(SnapshotEnvironment):
     """An environment whose simulator is a Gymnasium environment.
 
-    Write `make_gym`, `run` and `observe`. `self.simulator` is the Gymnasium environment without its
+    Implement `make_gym`, `run` and `observe`. `self.simulator` is the Gymnasium environment without its
     wrappers, so time limits do not end an episode. In `run`, call `self.simulator.step`. The `start` of a
     task is the seed of `reset`, unless you override `reset`.
 
@@ -31,7 +31,7 @@ class GymnasiumEnvironment(SnapshotEnvironment):
         """Return a new Gymnasium environment without a render mode, for example from `gymnasium.make`."""
 
     def make_simulator(self, scene: Hashable) -> Any:
-        """Return the new Gymnasium environment without its wrappers."""
+        """Make the Gymnasium environment of a scene, and return it without its wrappers."""
         return self.make_gym(scene).unwrapped
 
     def reset(self, start: Any) -> None:

@@ -49,9 +49,9 @@ class MujocoSimulator:
 class MujocoEnvironment(SnapshotEnvironment):
     """An environment whose simulator is a MuJoCo model.
 
-    Write `model_xml`, `arrange`, `run` and `observe`. A snapshot holds `mjSTATE_INTEGRATION`: positions,
-    velocities, activations, controls, applied forces, mocap poses, equality switches, and the warm start of
-    the solver. It does not hold changes to the model itself, such as masses or colours.
+    Implement `model_xml`, `arrange`, `run` and `observe`. A snapshot holds MuJoCo's `mjSTATE_INTEGRATION`:
+    positions, velocities, activations, controls, applied forces, mocap poses, equality switches, and the
+    warm start of the solver. It does not hold changes to the model itself, such as masses or colours.
     """
 
     @abstractmethod

@@ -104,7 +104,7 @@ class _Saved:
 class PyBulletEnvironment(SnapshotEnvironment):
     """An environment whose simulator is a PyBullet world without a window.
 
-    Write `load`, `arrange`, `run` and `observe`. A snapshot holds what `saveState` saves (poses,
+    Implement `load`, `arrange`, `run` and `observe`. A snapshot holds what `saveState` saves (poses,
     velocities, joints and contacts) and the attachments that were made with `self.simulator.attach`.
 
     It does not hold other constraints, the targets of motors, textures, or properties that `changeDynamics`
@@ -147,7 +147,8 @@ class PyBulletEnvironment(SnapshotEnvironment):
         """Save the state in the memory of PyBullet."""
         world = self.simulator
         token = _Saved(world.client.saveState(), world.attachments)
-        # Restore the snapshot at once. Then continuing now and restoring it later give the same results.
+        # Restore the new snapshot at once. So the next action gives the same result, whether it runs now or
+        # after this snapshot is restored later.
         self.restore(token)
         return token
 

@@ -99,16 +99,18 @@ class SimulatorCalls:
 class SnapshotEnvironment(Environment):
     """An environment whose states are snapshots of a simulator with hidden state.
 
-    Write `make_simulator`, `reset`, `run`, `observe`, `save` and `restore`. They work on `self.simulator`.
-    `sample_task` gets the initial state of a task from `initial_state(start)`. Here, `start` is a hashable
-    value from which `reset` sets up the simulator, such as a seed or the poses of all objects.
+    Implement `make_simulator`, `reset`, `run`, `observe`, `save` and `restore`, which work on
+    `self.simulator`. In `sample_task`, call `initial_state(start)` to get the initial state of a task.
+    Here, `start` is a hashable value from which `reset` sets up the simulator, such as a seed or the poses
+    of all objects.
 
     If a snapshot is restored and the same action is run again, the atoms must be equal, and the features
     may differ by at most `tolerance`. Then the result of `execute` depends only on its arguments.
 
     Attributes:
         tolerance: the largest allowed difference of features between two runs of the same action.
-        cache_size: how many snapshots to keep. Initial states are counted separately.
+        cache_size: the maximum number of stored snapshots of initial states, and also the maximum number
+            of all other stored snapshots.
     """
 
     # The horizon counts low-level actions, and one action may take many. Allow 100 actions of MAX_STEPS
@@ -291,7 +293,8 @@ class SnapshotEnvironment(Environment):
         """Save a snapshot of the simulator; `history` is the history of its current state."""
         session = self._session
         if session.longest_known(history) == history:
-            return  # keep the first snapshot: the current state may differ from it, within the tolerance
+            # A snapshot exists: keep it, although the current state may differ slightly (see `tolerance`).
+            return
         session.count(saves=1)
         session.live.history = history
         for replaced, token in session.keep(history, self.save(), self.cache_size):
@@ -357,7 +360,7 @@ class _Session:
         return self.simulators[self.scene]
 
     def select(self, scene: Hashable, make_simulator: Callable[[Hashable], Any]) -> None:
-        """Make the simulator of a scene the current one."""
+        """Switch to the simulator of a scene; if there is none yet, create it with `make_simulator`."""
         if scene not in self.simulators:
             self.simulators[scene] = _LiveSimulator(make_simulator(scene))
         self.scene = scene
@@ -382,7 +385,10 @@ class _Session:
         return self._kept(history)[history]
 
     def keep(self, history: History, token: Any, capacity: int) -> list[tuple[History, Any]]:
-        """Store a snapshot; return the snapshots that were removed from the cache, with their histories."""
+        """Store a snapshot; return the snapshots that it replaced in the cache, with their histories.
+
+        The cache holds at most `capacity` snapshots; the least recently used ones are removed.
+        """
         kept = self._kept(history)
         replaced = [(history, kept.pop(history))] if history in kept else []
         kept[history] = token

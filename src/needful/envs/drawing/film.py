@@ -55,8 +55,8 @@ THUMBNAIL_DIVISOR = 3
 # A film that is 6 inches wide has 1200 pixels. If a page shows it 600 pixels wide, it is sharp even on a
 # screen with twice the usual resolution.
 DOTS_PER_INCH = 200
-# All lengths are in inches. MAX_WIDTH has the maximum width of wide pictures (True), which have their
-# captions below them, and of other pictures (False), which have their captions beside them.
+# All lengths are in inches. MAX_WIDTH[True] is the maximum width of wide pictures, whose captions are below
+# them. MAX_WIDTH[False] is the maximum width of other pictures, whose captions are beside them.
 MAX_WIDTH = {True: 6.0, False: 4.4}
 SIDE_CAPTION_WIDTH = 3.0
 MAX_ROWS = 5  # the maximum number of atoms in a caption below a picture

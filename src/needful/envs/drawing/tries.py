@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MAX_GROUPS = 6
 OTHER = "other reasons"
 DIGITS = 4
-# The colours of the reasons in films and pictures.
+# The colours of the groups of tries in films and pictures. A group has the tries with the same reason.
 TONES = (palette.ORANGE, palette.PURPLE, palette.GOLD, palette.BLUE, palette.GREEN, palette.GREY)
 # How many tries of a failed step are drawn, and how many letters a reason may have in a picture.
 MAX_DRAWN_TRIES = 20

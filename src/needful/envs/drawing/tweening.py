@@ -34,7 +34,7 @@ class Mark:
     Attributes:
         points: the vertices of a path, or the position of a text or an image.
         content: what is not interpolated: the codes of a path, or a text with its font, or an image.
-        gc: line width, colours and clipping.
+        gc: matplotlib's graphics context, with line width, colours and clipping.
         face: the fill colour of a path, or None.
     """
 
@@ -150,7 +150,7 @@ def pair_marks(before: Sequence[Mark], after: Sequence[Mark]) -> dict[Mark, Mark
 
 @dataclass(frozen=True)
 class Tween:
-    """The pictures between two recorded pictures."""
+    """Draws the pictures of a motion between two recorded pictures, given by their marks."""
 
     before: tuple[Mark, ...]
     after: tuple[Mark, ...]

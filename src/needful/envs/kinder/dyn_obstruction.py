@@ -45,7 +45,8 @@ TARGET = Type("target_block", BLOCK.features, BLOCK)
 TABLE = CONFIG.table_height
 BASE, ARM = CONFIG.robot_base_radius, CONFIG.robot_arm_length_max
 FINGER = CONFIG.gripper_finger_width
-# Half the distance between the outer sides of the open fingers, and between their inner sides.
+# OUTER is half the distance between the outer sides of the open fingers, and INNER half the distance
+# between their inner sides.
 OUTER = (CONFIG.gripper_base_height + CONFIG.gripper_finger_height) / 2
 INNER = (CONFIG.gripper_base_height - CONFIG.gripper_finger_height) / 2
 DOWN = -math.pi / 2

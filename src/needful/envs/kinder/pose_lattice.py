@@ -28,9 +28,10 @@ Direction: TypeAlias = tuple[float | np.ndarray, float | np.ndarray]
 
 @dataclass(slots=True)
 class PoseLattice:
-    """A lattice of poses with the robot's current arm length, and which of them are free.
+    """A lattice of robot poses, and the information which of them are free of collisions.
 
-    The held objects move with the robot. So they are parts of the robot here, and not obstacles.
+    All poses have the robot's current arm length. The held objects move with the robot. So they are parts
+    of the robot here, and not obstacles.
 
     Attributes:
         scene: the shapes of the state.

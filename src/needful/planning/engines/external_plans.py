@@ -67,7 +67,7 @@ echo "$status"
 """
 # The maximum timeout is ten days, because system calls do not accept much longer timeouts.
 _MAX_TIMEOUT = 10 * 24 * 3600.0
-# The number of an additional SAS+ variable, which stands for an atom that always holds.
+# The number of the first SAS+ variable, an additional one that stands for an atom that always holds.
 _TRUE = 0
 
 
@@ -271,7 +271,7 @@ def run_guarded(
 
 
 def _first_line(leader: subprocess.Popen[bytes], seconds: float) -> bytes | None:
-    """Wait for the exit status, a line that the shell `leader` prints; return None if time runs out."""
+    """Return the line with the exit status, which the shell `leader` prints; None if time runs out."""
     assert leader.stdout is not None
     with selectors.DefaultSelector() as selector:
         selector.register(leader.stdout, selectors.EVENT_READ)

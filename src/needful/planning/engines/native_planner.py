@@ -105,9 +105,9 @@ class NativeProblem:
         grounded: the C++ object with the atoms and ground operators.
         portfolio: the searches to run.
         failures: the failures discovered so far in simulation, as pairs: the index of the ground operator
-            that failed, and the index of the object that made it fail, or `INITIAL_ATOMS`. They are only
-            stored. Adding them to the problem can take long, so the engine does it at the start of each
-            search, which has a deadline.
+            that failed, and the index of the object that made it fail, or `INITIAL_ATOMS`. The engine adds
+            them to the problem at the start of each search. This can take long, but a search has a
+            deadline.
         costs: the costs of the ground operators, where they are not 1.
         tried: the plans that were tried already, as indices of ground operators.
     """
@@ -159,7 +159,7 @@ class NativeProblem:
         return self if failure in self.failures else replace(self, failures=(*self.failures, failure))
 
     def with_costs(self, costs: OperatorCosts, tried: Sequence[tuple[int, ...]] = ()) -> NativeProblem:
-        """Return a problem with these costs, whose searches leave out the plans in `tried`."""
+        """Return a problem with the given costs, whose searches leave out the plans in `tried`."""
         check_steps(chain((step for step, _ in costs.ground), *tried), self.operator_count)
         return replace(self, costs=costs, tried=tuple(tried))
 

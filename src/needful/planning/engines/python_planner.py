@@ -2,9 +2,11 @@
 
 It also models discovered failures. If a simulator reports that an object made a step fail, for example a
 closed lid, the step's ground operator gets a new precondition NotCausesFailure(lid). The ground operators
-that deal with the lid add this atom, so the next plan deals with the lid first; see `deals_with`. In the
-same way, a step can be forced not to rely on initial atoms, which may be wrong if predicates are imprecise;
-see `establishes`.
+that deal with the lid add this atom, so the next plan deals with the lid first; see `deals_with`.
+
+In the same way, a plan can be forced not to rely on initial atoms, which may be wrong if predicates are
+imprecise: the step gets a new precondition, and the ground operators that make one of its preconditions
+true again add it; see `establishes`.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ from needful.planning.grounding import EncodedOperator, GroundProblem, ground, o
 from needful.planning.interfaces import PlanStream, Search
 from needful.planning.portfolio import anytime_portfolio
 
-# A failure is a pair (step, object). With this number as the object, the step may not rely on initial
-# atoms.
+# A failure is a pair of indices: (ground operator, object that made it fail). If the second one is this
+# number instead, wrong initial atoms may have made it fail, and it may not rely on them.
 INITIAL_ATOMS = -1
 
 
@@ -83,7 +85,7 @@ class PythonProblem:
         return self if changed is self.compact else replace(self, compact=changed)
 
     def with_costs(self, costs: OperatorCosts, tried: Sequence[tuple[int, ...]] = ()) -> PythonProblem:
-        """Return a problem with these costs, whose searches leave out the plans in `tried`."""
+        """Return a problem with the given costs, whose searches leave out the plans in `tried`."""
         check_steps(chain((step for step, _ in costs.ground), *tried), len(self.compact.ground_operators))
         return replace(self, compact=replace(self.compact, costs=costs, tried=tuple(tried)))
 
@@ -159,10 +161,10 @@ def _with_one_failure(problem: GroundProblem, failure: tuple[int, int]) -> Groun
 
 
 def establishes(problem: GroundProblem, step: int) -> list[bool]:
-    """Return for each ground operator whether it adds a precondition of `step` that holds initially.
+    """Return for each ground operator whether it establishes a precondition of `step` that holds initially.
 
-    An operator does not count if it needs the atom itself. If there is no such operator except `step`, the
-    result is True for all operators.
+    An operator establishes an atom if it adds the atom and does not need it as a precondition. If no
+    operator except `step` does so, the result is True for all operators.
     """
     distrusted = problem.ground_operators[step].preconditions & problem.initial
     found = [bool(one.adds & ~one.preconditions & distrusted) for one in problem.ground_operators]

@@ -71,7 +71,7 @@ class SearchSpace:
         return [step for step in found if not negative.get(step, 0) & state] if negative else found
 
     def successor(self, state: int, step: int) -> int:
-        """Return the state after a step; with `symmetries`, the representative of its symmetric states."""
+        """Return the state after a step; with `symmetries`, its canonical state."""
         child = self._apply(state, step)
         return child if self._symmetry is None else self._symmetry.canonical(child)
 
@@ -181,7 +181,7 @@ class SearchStream(ABC):
 
     @abstractmethod
     def _resume_postponed(self) -> None:
-        """Requeue the nodes that were postponed because their states had reached the expansion limit."""
+        """Put postponed nodes back into the queue: those whose states had reached the expansion limit."""
 
     @abstractmethod
     def _next_goal_node(self) -> int | Outcome:
@@ -224,8 +224,8 @@ class Symmetry:
         self._atom = {key: index for index, key in enumerate(self._keys)}
         self._step = {(o.operator, o.objects): i for i, o in enumerate(problem.ground_operators)}
         self._operators = problem.ground_operators
-        # Maps each atom that contains exactly one interchangeable object to this object and the index of a
-        # property. The property is the atom with a placeholder in place of the object.
+        # For each atom that contains exactly one interchangeable object: the object, and the index of a
+        # property. The property is the atom with a placeholder for the object, such as On(_, table).
         self._property_of: dict[int, tuple[int, int]] = {}
         self._symmetric_atoms = 0
         self._index_properties(relevant_atoms, budget)
@@ -293,9 +293,9 @@ class Symmetry:
 def interchangeable_objects(problem: GroundProblem, budget: Budget) -> tuple[tuple[int, ...], ...]:
     """Return the classes of two or more interchangeable objects, as object numbers in ascending order.
 
-    Objects of ground operators that the search treats in a special way are in no class: ground operators
-    with a surcharge, distrusted ones, and those that failed because of a reported object. Reported objects
-    are in no class, either.
+    If the search treats a ground operator in a special way, its objects are in no class. These are the
+    ground operators with a surcharge, and those with discovered failures (see `GroundProblem.failures`).
+    The objects that caused these failures are in no class, either.
     """
     fixed = {obj for step, obj in problem.failures}
     for step, _ in (*problem.failures, *problem.costs.ground):

@@ -63,9 +63,10 @@ class _CachedEstimate(NamedTuple):
     Attributes:
         value: a lower bound on the cost to reach the goal; None if the goal is unreachable.
         landmark_cost: the cost of all landmarks together.
-        in_landmark: if each landmark costs 1, the operators that are in a landmark, as a bit mask; else 0.
-        savings: if landmarks have other costs, for each operator the total cost of the landmarks that
-            contain it; else empty.
+        in_landmark: the operators that are in a landmark, as a bit mask. Used only if each landmark costs
+            1; otherwise 0.
+        savings: for each operator, the total cost of the landmarks that contain it. Used only if landmarks
+            have other costs than 1; otherwise empty.
     """
 
     value: int | None
@@ -109,8 +110,8 @@ class AStar:
         """Start a search and return its stream of plans; ties are broken by `seed` alone."""
         space = SearchSpace(problem, self.symmetries, budget)
         plans = AStarStream(space, self.heuristic(problem, budget), self.weight, seed, budget, statistics)
-        # With weight 1, superfluous steps are not removed: the cheapest plan has none, and shortened later
-        # plans would often equal earlier plans.
+        # With weight 1, superfluous steps are not removed. The cheapest plan has none, and later plans
+        # without their superfluous steps would often equal earlier plans.
         return plans if self.weight == 1 else TrimmedPlans(plans, problem, budget)
 
 

@@ -2,7 +2,7 @@
 
 PDDL allows an action to use the same object for several parameters, but operators do not. On request, such
 an action is read as several operators: one without merged parameters, and others in which parameters that
-may stand for the same object are merged into one. A delete pattern is a quantified delete effect.
+may stand for the same object are merged into one.
 """
 
 from __future__ import annotations

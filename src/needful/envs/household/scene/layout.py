@@ -106,8 +106,9 @@ def sample_scene(
 ) -> Scene:
     """Sample a house in which the initial literals of a definition hold, with `clutter` other objects.
 
-    `identity` is stored in the scene. Raises `NoPlaceError`, which names the object that does not fit, if
-    the sampled house is too small or too full; another call may succeed.
+    `identity` is stored in the scene: three numbers from which `make_house` can make the same scene again.
+    Raises `NoPlaceError`, which names the object that does not fit, if the sampled house is too small or
+    too full; another call may succeed.
     """
     plan = sample_floor_plan(rng)
     furnishing = furnish(plan, definition, rng)
@@ -172,10 +173,9 @@ def _check_access(
     if not space.connected[np.abs(space.xs - x).argmin(), np.abs(space.ys - y).argmin()]:
         raise NoPlaceError("Things enclose the robot.")
     lids = [one for one in arrangement.placed if CATEGORIES[one.thing.category].hinge]
-    # The obstacles include the space that a lid needs to open, so they may isolate some free cells near the
-    # lid. If the robot stood on such a cell and opened the lid, the open lid would enclose the robot. The
-    # test is repeated without the extra clearance, because more cells are free then, and some of them may
-    # be isolated.
+    # If the robot opens a lid, the open lid may enclose it. The obstacles include the space that a lid
+    # needs to open, so the robot would be enclosed on the free cells that are not connected to the others.
+    # The test is repeated without the extra clearance, because more cells are free then.
     for candidate in (space, _free_space(plan, obstacles, extra_clearance=0.0)) if lids else ():
         for lid in lids:
             if candidate.count_isolated_cells(lid.body, MAX_STANDING_DISTANCE, plan.interior(lid.room)):

@@ -197,8 +197,8 @@ class OccupancyGrid:
     def _window(self, one: Footprints, distance: float) -> tuple[tuple[slice, slice], np.ndarray]:
         """Return the block of cells around one footprint, and the distance of each cell to the footprint.
 
-        The block contains all cells within `distance` of the footprint. It is given by its slices of `xs`
-        and `ys`. `one` contains only this footprint.
+        `one` contains a single footprint. The block contains all cells within `distance` of it, and is
+        given by its slices of `xs` and `ys`.
         """
         (x, y), far = one.centre[0], one.corner_radius[0] + distance
         u, v = np.abs(one.direction[0])

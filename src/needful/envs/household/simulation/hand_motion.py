@@ -234,7 +234,7 @@ class _Tree:
         self._parents = [0]
 
     def extend(self, target: np.ndarray, free: LineTest, step: float) -> int | None:
-        """Add a point: one step from the tree's point that is nearest to the target, towards the target.
+        """Grow the tree towards the target: add a point one step away from the point nearest to the target.
 
         Returns the index of the new point, or None if the line to it is not free.
         """

@@ -72,7 +72,7 @@ class Keyframe:
         step: the number of the current step; 0 before the first step.
         state: the state at this moment.
         last: whether the current step ends at this moment.
-        moment: the number of this moment in the execution, including moments without keyframes.
+        moment: the index of this moment among all simulated moments; only some of them become keyframes.
     """
 
     step: int
