@@ -5,9 +5,10 @@ Usage: python benchmarks/closed_loop.py [--domains D ...] [--first-seed 5] [--se
                                         [--noise 0 0.01 0.03] [--timeout 10] [--oracle]
                                         [--out closed_loop.jsonl] [--figure closed_loop.png]
 
-For each domain and seed, a model is learned once. Then the same test tasks are solved in worlds with each
-observation noise, open loop and closed loop. Two further measurements have neither failures nor noise. By
-default there are 50 demonstrations and 50 tasks, and 10 of each in the household domains.
+For each domain and seed, a model is learned once. Then the same test tasks are solved in worlds with
+failing skills and each amount of observation noise, open loop and closed loop. Both modes are also measured
+in a world without failures and noise. By default there are 50 demonstrations and 50 tasks, and 10 of each
+in the household domains.
 
 Each measurement is one line of the file --out. Measurements that are in the file already are not repeated,
 so an interrupted benchmark can be resumed, and domains can be measured one by one. The table and the figure
@@ -69,7 +70,7 @@ class Measurement:
         replans: the mean number of plans from scratch after the first one.
         planning_seconds: the mean seconds of planning and deciding per task.
         cpu_seconds: the CPU seconds of all tasks, the simulated world included.
-        failures: the failed tasks with their outcomes.
+        failures: the number of failed tasks with each outcome.
     """
 
     condition: Condition
@@ -82,7 +83,7 @@ class Measurement:
 
 
 def conditions(domain: str, seed: int, args: argparse.Namespace) -> Iterator[Condition]:
-    """Yield the conditions of one domain and seed: first the exact world, then the disturbed ones."""
+    """Yield the conditions of one domain and seed; those without failures and noise come first."""
     size = HOUSEHOLD_SIZE if domain in HOUSEHOLD else ANALYTIC_SIZE
     model = "oracle" if args.oracle else "necessary"
     worlds = [(0.0, 0.0), *((args.skill_failures, noise) for noise in args.noise)]

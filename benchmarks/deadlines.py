@@ -2,8 +2,8 @@
 
 Usage: python benchmarks/deadlines.py [--quick]
 
-    books    3,300 household objects, hundreds of atoms deleted per step
-    rows     things are put in rows of six: operators with six parameters
+    books    3,300 household objects; a step deletes hundreds of atoms
+    rows     things are put in rows of six, by an operator with six parameters
 
 Both have about two million ground operators. The time limits are too short for the planner and expire in
 all phases: grounding, preparation of the search, search, and search again after a failed step. The values
@@ -60,7 +60,7 @@ QUICK_CASES = {"books": lambda: (BOOKS, books(400, 8))}
 
 
 def measure(case: str, planner: str, quick: bool) -> dict[str, float]:
-    """Return the lateness of the worst run in milliseconds, and its time limit in seconds."""
+    """Return how late the worst run ended after its deadline (ms), and its time limit (s)."""
     domain, task = (QUICK_CASES if quick else CASES)[case]()
     runs = {limit: _lateness(make_planner(planner), domain, task, limit) for limit in _limits(quick)}
     worst = max(runs, key=lambda limit: runs[limit])

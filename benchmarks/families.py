@@ -204,7 +204,7 @@ def screws(n: int, goals: int) -> AbstractTask:
 
 
 def books(n: int, goals: int) -> AbstractTask:
-    """Return a task: put the first `goals` books on a shelf, and close an open cabinet per two books."""
+    """Return a task: put the first `goals` books on a shelf, and close one cabinet for every two books."""
     kinds = [_HOUSEHOLD[i % len(_HOUSEHOLD)] for i in range(n)]
     objects = [BOOKS.object(kind, f"{kind}{i}") for i, kind in enumerate(kinds)]
 

@@ -6,18 +6,19 @@ Usage: python benchmarks/imperfect_demonstrations.py [--domains D ...] [--condit
                                                      [--learner necessary] [--timeout 60] [--jobs 1]
                                                      [--out benchmarks/out/imperfect_demonstrations]
 
-The same oracle demonstrations are learned from under several conditions:
+Models are learned from the same oracle demonstrations under several conditions, which change them:
 
-    clean       as they are
+    clean       no change
     repeated    15 % of the steps are executed twice
     failed      a failed attempt precedes 10 % of the steps
     detours     a random, unnecessary action precedes 15 % of the steps
-    all-steps   the three above together
+    all-steps   `repeated`, `failed` and `detours` together
     noise-0.1   each atom is wrong in 0.1 % of the abstract states
     noise-0.5   each atom is wrong in 0.5 % of the abstract states
 
-`needful.demos.imperfections` defines them. A step is not inserted if the goal would be missed, and
-controllers without parameters cannot fail. The table therefore shows the percentage of inserted steps.
+`needful.demos.imperfections` defines the conditions. Fewer steps may be inserted: a step is left out if the
+goal would be missed, and controllers without parameters cannot fail. The table therefore shows the actual
+percentage of inserted steps.
 
 Learning is stopped after 10 times the CPU time of the clean condition (at least 2 s), and in any case after
 --timeout CPU seconds. A stopped learner has success 0. Household domains have 10 demonstrations and 10

@@ -3,10 +3,10 @@
 Usage: python benchmarks/kinder_planners.py [DOMAIN ...] [--plans 10 1000] [--tasks 20]
                                             [--out results/kinder]
 
-DOMAIN is such as kinder/StickButton2D-b5; by default, all domains of the table. The planner is SeSamE of
-the package `bilevel-planning` (pip install --no-deps bilevel-planning networkx), with the defaults of
-KinDER's experiments: 10 abstract plans, 3 samples per step and 60 s, here CPU seconds. It uses our skills,
-predicates and simulation, and the hand-written operators and samplers.
+DOMAIN is, for example, kinder/StickButton2D-b5; by default, all domains of the table are solved. The
+planner is SeSamE of the package `bilevel-planning` (pip install --no-deps bilevel-planning networkx), with
+the defaults of KinDER's experiments: 10 abstract plans, 3 samples per step and 60 s, here CPU seconds. It
+uses our skills, predicates and simulation, and the hand-written operators and samplers.
 
 Results are written where `needful reproduce --table kinder` reads them. Jobs that have a result are not
 repeated. KinDER must confirm every plan.
@@ -93,7 +93,7 @@ class _Translation:
         }
 
     def models(self, task: Task, space: Any) -> Any:
-        """Return the models of a task."""
+        """Return what SeSamE needs to plan for a task: abstraction, transition function and skills."""
         from bilevel_planning.structs import RelationalAbstractGoal, RelationalAbstractState, SesameModels
 
         objects = {

@@ -4,9 +4,9 @@ Usage: python benchmarks/planning_versions.py OLD NEW [--domains D ...] [--seeds
                                               [--repeat 4]
 
 OLD and NEW are folders with the package, such as `src` of two checkouts; the C++ engine must be built in
-both. Each version has a process. The processes take turns: each plans for one task, then the other for the
-same task, --repeat times. The smallest CPU time of each task counts, so that other programs on the machine
-hardly change the result. The table has mean milliseconds per task, and the mean number of samples.
+both. Each version has a process. For each task, the two processes plan in turn, --repeat times each. The
+smallest CPU time of each task counts, so that other programs on the machine hardly change the result. The
+table has mean milliseconds per task, and the mean number of samples.
 """
 
 from __future__ import annotations

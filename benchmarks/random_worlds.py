@@ -1,4 +1,4 @@
-"""Learn from small random worlds: count incomplete covers, and results that depend on names.
+"""Learn from small random worlds: count models that miss transitions, and models that depend on names.
 
 Usage: python benchmarks/random_worlds.py [--worlds 2000] [--renamed 300] [--first-seed 0]
                                           [--learners necessary,necessary-paper]
@@ -63,7 +63,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A controller of a random world: alternative main effects, and side effects on all fitting objects."""
+    """A controller of a random world and its effects.
+
+    One of the rules `main` is applied, with one binding. The rules `side` are applied with every binding.
+    """
 
     controller: Controller
     main: tuple[Rule, ...]

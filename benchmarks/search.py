@@ -63,7 +63,7 @@ class Result:
         case: the task.
         main: the name of our planner with which the others are compared.
         answers: the answers by name of the planner.
-        start_ms: the start time of pyperplan, which is not counted in its ratio.
+        start_ms: the time that pyperplan takes to start; its ratio does not include this time.
     """
 
     case: Case

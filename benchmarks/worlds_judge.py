@@ -99,7 +99,11 @@ def read_world(folder: Path, name: str) -> World:
 
 
 def read_truth(content: Mapping[str, Any], vocabulary: Vocabulary) -> tuple[Operator, ...]:
-    """Return the operators of a truth file; predicates to ignore become delete patterns of wildcards."""
+    """Return the operators of a truth file.
+
+    In the file, an operator can list predicates to ignore. For each of them, the operator gets a delete
+    pattern that matches all atoms of this predicate.
+    """
     types = {kind.name: kind for kind in vocabulary.types}
     predicates = {predicate.name: predicate for predicate in vocabulary.predicates}
     controllers = {controller.name: controller for controller in vocabulary.controllers}
@@ -234,7 +238,7 @@ def applicable_steps(
         if operator.controller == controller:
             for found in islice(_groundings(operator, objects, allowed, table), limit):
                 step = GroundOperator(operator, tuple(table.objects[number] for number in found))
-                if step.applicable(state):  # the join is an index over the preconditions
+                if step.applicable(state):  # `_groundings` ignores negative preconditions
                     yield step
 
 

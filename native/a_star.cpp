@@ -47,7 +47,7 @@ Id AStar::next_goal_node(const Budget& budget, SearchStatistics& statistics) {
         }
         if (!info.evaluated) evaluate(info, tree_.bits(state), budget.deadline, statistics);
         if (info.h == Estimate::unreachable) continue;
-        // Lazy evaluation: the entry had the lower bound of its parent.
+        // Lazy evaluation: the entry was queued with a lower bound computed from its parent.
         if (info.h > entry.h) {
             queue_.push({f(cost, info.h), entry.tie_breaker, info.h, entry.node});
             continue;

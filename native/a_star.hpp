@@ -35,9 +35,9 @@ private:
         bool evaluated = false;
         Id h = 0;
         Id landmark_cost = 0;
-        // The range of the state in `landmark_operators_`.
+        // The state's entries in `landmark_operators_`: the indices from begin to end - 1.
         std::size_t landmarks_begin = 0, landmarks_end = 0;
-        // The path cost at each expansion of the state.
+        // The cost of the path to the state, once per expansion of the state.
         std::vector<Id> expansion_costs;
     };
     static constexpr Id no_node = -1;
@@ -57,8 +57,8 @@ private:
     SplitMix64 random_;
     SearchTree tree_;
     std::vector<StateInfo> state_info_;
-    // The landmark operators of all states, each with the cost of its landmark. Only applicable ones are stored, to save
-    // memory.
+    // The operators in the landmarks of each state, with the cost of the landmark. To save memory, operators that are
+    // not applicable in the state are left out.
     std::vector<LandmarkOperator> landmark_operators_;
     std::size_t expansion_limit_ = 0;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue_;
@@ -66,7 +66,7 @@ private:
     std::vector<Entry> deferred_;
     // Buffers of `expand`.
     std::vector<Id> applicable_;
-    // For each operator the cost of the landmarks that contain it.
+    // A buffer of `expand`: for each operator, the total cost of the state's landmarks that contain it.
     std::vector<Id> savings_;
     SearchStatus status_ = SearchStatus::in_progress;
 };

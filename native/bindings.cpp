@@ -46,7 +46,7 @@ bool interrupted() {
     return result;
 }
 
-// Lets other Python threads run while it exists.
+// Releases Python's global interpreter lock while this object exists, so that other Python threads can run.
 class OtherThreadsMayRun {
 public:
     OtherThreadsMayRun() : thread_(PyEval_SaveThread()) {}
@@ -63,7 +63,7 @@ void raise_if_interrupted() {
     if (PyErr_Occurred()) throw PythonError();
 }
 
-// The value of the Python enum `Outcome`, or null for None.
+// Returns the value of the Python enum `Outcome`, or null (None in Python) while the search is in progress.
 const char* outcome(SearchStatus status) {
     switch (status) {
         case SearchStatus::exhausted: return "no_abstract_plan";
@@ -87,7 +87,7 @@ std::vector<Stage> make_stages(const std::vector<StageTuple>& tuples) {
     return stages;
 }
 
-// Sets a flag while it exists.
+// Sets a flag to true; the destructor resets it.
 class Running {
 public:
     explicit Running(bool& flag) : flag_(flag) { flag_ = true; }
@@ -99,7 +99,8 @@ private:
     bool& flag_;
 };
 
-// A running search. Several searches can share a budget, so each call takes the counters of all searches so far.
+// A search that Python code controls. Several searches can share one budget, so each call is given the counters summed
+// over all these searches.
 class Search {
 public:
     Search(ProblemPointer problem, std::vector<Failure> failures, std::vector<Id> lifted_costs,
@@ -156,11 +157,11 @@ private:
     bool cpu_time_;
     bool running_ = false;
     SearchStatistics statistics_;
-    // Null after the deadline expired while a stage was being prepared.
+    // Null if the deadline expired while a stage of the portfolio was being prepared.
     std::unique_ptr<PlanStream> plans_;
 };
 
-// The names of the two kinds of C++ values that Python code keeps.
+// Python code keeps C++ values of two kinds as opaque objects (capsules). These are the names of the capsules.
 constexpr const char* problem_name = "needful.Problem";
 constexpr const char* search_name = "needful.Search";
 
@@ -258,7 +259,7 @@ PyObject* call(PyObject*, PyObject* arguments) {
     return nullptr;
 }
 
-// Python keeps pointers to both tables.
+// The method table and the module definition. Python keeps pointers to both, so they must exist until the end.
 PyMethodDef functions[] = {
     {"ground", call<ground_task>, METH_VARARGS, nullptr},
     {"goal_reachable", call<goal_reachable>, METH_VARARGS, nullptr},

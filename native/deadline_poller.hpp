@@ -26,7 +26,7 @@ public:
             end_ = now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
     }
 
-    // Copies would count their work separately.
+    // Not copyable: each copy would count the work separately.
     DeadlinePoller(const DeadlinePoller&) = delete;
     DeadlinePoller& operator=(const DeadlinePoller&) = delete;
 

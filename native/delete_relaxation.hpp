@@ -8,8 +8,8 @@
 
 namespace needful {
 
-// Additional atoms. A complement holds if and only if the original atom does not hold. There is one per atom in a
-// negative precondition.
+// Additional atoms, one for each atom that occurs in a negative precondition. Such a complement holds if and only if
+// the original atom does not hold.
 class Complements {
 public:
     Complements() = default;
@@ -45,7 +45,7 @@ struct DeleteRelaxation {
     std::size_t atom_count;
     // Complements stand for negative preconditions. All lists are in ascending order.
     CsrLists preconditions;
-    // The atoms that each operator adds, without its preconditions.
+    // The atoms that each operator adds, except those that are also its preconditions.
     CsrLists effects;
 };
 

@@ -30,7 +30,7 @@ bool independent(const OperatorMasks& a, const OperatorMasks& b) {
     return !changes_any(a, b.negative_preconditions) && !changes_any(b, a.negative_preconditions);
 }
 
-// Returns the lexicographically least order of the steps that swaps of independent neighbours can produce.
+// Returns the lexicographically smallest order of the steps that results from swapping independent neighbours.
 Plan normal_form(const Plan& steps, const std::vector<OperatorMasks>& masks) {
     // The partial order of the steps, by their indices in the plan.
     std::vector<std::vector<std::size_t>> successors(steps.size());

@@ -9,7 +9,7 @@ namespace needful {
 
 struct RelaxedPlan {
     static constexpr Id unreachable = -1;
-    // The sum of the costs of its operators.
+    // The sum of the costs of the operators in the relaxed plan.
     Id cost = 0;
     // The operators of the relaxed plan that are applicable in the state.
     std::vector<Id> preferred_operators;

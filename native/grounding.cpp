@@ -20,9 +20,10 @@ struct Groundings {
     CsrLists adds;
 };
 
-// Finds all groundings that are reachable if deletes are ignored, by semi-naive evaluation: each reached atom
-// in turn is matched with each precondition, the pivot. Preconditions before the pivot match only older atoms;
-// preconditions after the pivot can also match the new atom. So every grounding is found exactly once.
+// Finds all groundings that are reachable if deletes are ignored, by semi-naive evaluation: each newly reached atom
+// is matched with each precondition of each operator. The matched precondition is called the pivot. Preconditions
+// before the pivot match only older atoms; preconditions after the pivot can also match the new atom. So every
+// grounding is found exactly once.
 class RelaxedReachability {
 public:
     RelaxedReachability(const AbstractTask& task, DeadlinePoller& deadline, std::int64_t max_operators,

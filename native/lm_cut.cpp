@@ -155,7 +155,8 @@ void LmCut::compute_h_max_by_cost(DeadlinePoller& deadline) {
     }
 }
 
-// Finds the operators of the cut: they add an atom of the goal zone, and their supporter is reachable outside it.
+// Finds the operators of the cut: they add an atom of the goal zone, and their supporter is reachable from the state
+// without entering the zone.
 void LmCut::find_cut(Id target, DeadlinePoller& deadline) {
     find_goal_zone(target, deadline);
     cut_.clear();

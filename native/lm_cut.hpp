@@ -16,9 +16,10 @@ struct LandmarkOperator {
 
 struct Estimate {
     static constexpr Id unreachable = -1;
-    // The cost of all landmarks.
+    // The sum of the costs of all landmarks.
     Id value = 0;
-    // The ground operators of all landmarks. The landmarks of an operator cost at most as much as the operator.
+    // The ground operators of all landmarks. The landmarks that contain an operator cost, in total, at most as much as
+    // the operator.
     std::vector<LandmarkOperator> landmark_operators;
 };
 

@@ -9,7 +9,7 @@ namespace needful {
 // `adds` leaves out preconditions. `deletes` leaves out negative preconditions and atoms that the operator also adds.
 struct OperatorMasks {
     Bits preconditions, adds, deletes;
-    // Without words if there are none, because most operators have none.
+    // An empty vector if the operator has no negative preconditions, as is usual.
     Bits negative_preconditions;
 
     OperatorMasks(const Problem& problem, Id op);

@@ -61,7 +61,8 @@ public:
 private:
     static bool contains(Span items, Id item) { return std::find(items.begin(), items.end(), item) != items.end(); }
 
-    // Adds of atoms that must hold before change nothing, and neither do deletes of atoms that must not hold.
+    // Adding an atom that is a precondition changes nothing. Deleting an atom that is also added, or that is a negative
+    // precondition, changes nothing either.
     bool is_new(std::size_t op, Id added) const { return !contains(problem_.preconditions[op], added); }
     bool is_removed(std::size_t op, Id deleted) const {
         return !contains(problem_.adds[op], deleted) && !contains(problem_.negative_preconditions[op], deleted);
@@ -117,7 +118,7 @@ std::vector<char> establishes(const Problem& problem, Id failed_op, DeadlinePoll
 
 void apply_failures(Problem& problem, const std::vector<Failure>& failures, DeadlinePoller& deadline) {
     if (failures.empty()) return;
-    // The operators that deal with an object, by object, and those that establish a precondition, by failed operator.
+    // For each object, the operators that deal with it; for each failed operator, those that establish a precondition.
     std::map<Id, Remedies> remedies;
     std::map<Id, std::vector<char>> establishing;
     for (const auto& [op, object] : failures) {

@@ -9,8 +9,8 @@
 
 namespace needful {
 
-// A discovered failure: (ground operator, object). The object is `Problem::absent` if the operator may not rely on
-// initial atoms; see planning/engines/python_planner.py.
+// A discovered failure: the ground operator that failed, and the object that made it fail. If the object is
+// `Problem::absent`, the operator must not rely on initial atoms; see planning/engines/python_planner.py.
 using Failure = std::pair<Id, Id>;
 
 struct Problem {
@@ -30,7 +30,7 @@ struct Problem {
     std::vector<Id> lifted_operators;
     CsrLists operator_objects;
     CsrLists preconditions;
-    // Without atoms that never hold.
+    // Atoms that never hold are left out.
     CsrLists negative_preconditions;
     CsrLists adds;
     CsrLists deletes;
@@ -42,7 +42,7 @@ struct Problem {
 
     // The cost of each ground operator; empty if all costs are 1.
     std::vector<Id> costs;
-    // The ground operators with a surcharge of their own.
+    // The ground operators whose cost was raised individually (a surcharge).
     std::vector<Id> surcharged_operators;
 
     Id cost(Id op) const { return costs.empty() ? 1 : costs[to_index(op)]; }
@@ -63,7 +63,8 @@ struct Problem {
 
 using ProblemPointer = std::shared_ptr<const Problem>;
 
-// What was discovered in simulation; see planning/engines/python_planner.py and planning/costs.py.
+// What refinement discovered in the simulator: failures, and operators that should become more expensive; see
+// planning/engines/python_planner.py and planning/costs.py.
 struct Discoveries {
     std::vector<Failure> failures;
     // The cost of all groundings of each lifted operator; empty if no operator has a surcharge.
@@ -72,9 +73,9 @@ struct Discoveries {
     std::vector<std::pair<Id, Id>> surcharges;
 };
 
-// Returns a copy in which operators have other costs. A failed operator requires that another operator was applied
-// before: one that deals with the object, or one that establishes a precondition. The given problem must not contain
-// discoveries. Throws `DeadlineExpired`.
+// Returns a copy of the problem with new costs and failure atoms. Each failure has an atom: the failed operator needs
+// it, and it is added by operators that deal with the object, or by those that establish a precondition of the failed
+// operator. The given problem must not contain discoveries. Throws `DeadlineExpired`.
 ProblemPointer with_discoveries(ProblemPointer problem, const Discoveries& discoveries, DeadlinePoller& deadline);
 
 }  // namespace needful

@@ -1,7 +1,7 @@
-// Conversion between Python and C++ values, with the stable interface of Python.
+// Conversion between Python and C++ values, through Python's stable ABI.
 #pragma once
 
-// Python without the global interpreter lock has no stable interface yet.
+// Free-threaded Python (without the global interpreter lock) has no stable ABI yet.
 #ifndef Py_GIL_DISABLED
 #define Py_LIMITED_API 0x030B0000
 #endif
@@ -16,7 +16,7 @@
 
 namespace needful {
 
-// Thrown when a Python exception is set.
+// Thrown after a call of Python's C API failed and set a Python exception.
 struct PythonError {};
 
 struct Release {

@@ -37,7 +37,7 @@ public:
 
     std::size_t count(Id object) const { return occurrences_[to_index(object)].size(); }
 
-    // Hashes the atoms of an object with the object itself left out.
+    // Returns a hash of the atoms that contain an object; the object itself is replaced by a placeholder.
     std::uint64_t hash(Id object) const {
         std::uint64_t sum = 0;
         for (const Occurrence& occurrence : occurrences_[to_index(object)]) {
@@ -96,7 +96,7 @@ private:
 
 std::vector<std::vector<Id>> interchangeable_objects(const Problem& problem, DeadlinePoller& deadline) {
     const std::size_t count = problem.object_count();
-    // Objects in discovered failures and of operators with a surcharge are not interchangeable.
+    // Objects of discovered failures, and arguments of operators with a surcharge, are not interchangeable.
     std::vector<char> excluded(count, 0);
     const auto exclude_arguments = [&](Id op) {
         for (Id argument : problem.operator_objects[to_index(op)]) excluded[to_index(argument)] = 1;

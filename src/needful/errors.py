@@ -8,7 +8,7 @@
     │   │   └── MissingExtraError  it belongs to a group of optional dependencies
     │   ├── DemonstrationError     a demonstration or a file of demonstrations is invalid
     │   ├── ModelError             a model directory is incomplete or corrupt
-    │   ├── ResultsError           a results file is missing, damaged or has another version
+    │   ├── ResultsError           a results file is missing, damaged or of an unsupported version
     │   └── OutputError            an output path cannot be written
     │       └── OutputExistsError  the path exists and may not be replaced
     ├── EnvironmentFailure         a simulator reports that a controller cannot succeed
@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from needful.core.objects import Object
 
-# The largest number of known names that are listed beside a suggestion.
+# If an error message suggests a name, it lists the known names too, unless there are more than this number.
 MAX_LISTED = 20
 
 
@@ -65,7 +65,10 @@ class NotProvidedError(InvalidInputError):
 
 
 class MissingPackageError(InvalidInputError, ModuleNotFoundError):
-    """A package that a part of `needful` (`feature`) needs is missing; the message ends with `remedy`."""
+    """A package is not installed.
+
+    `feature` is the part of `needful` that needs the package. The message ends with `remedy`.
+    """
 
     def __init__(self, feature: str, package: str, remedy: str) -> None:
         super().__init__(f"{feature} needs {package}, which is not installed. {remedy}.")
@@ -91,7 +94,7 @@ class ModelError(InvalidInputError):
 
 
 class ResultsError(InvalidInputError):
-    """A results file of a run or a sweep is missing, damaged or has another version."""
+    """A results file of a run or a sweep is missing or damaged, or its format version is not supported."""
 
 
 class OutputError(InvalidInputError):
@@ -147,7 +150,7 @@ def check_seconds(**limits: float) -> None:
 
 
 def at_least(minimum: int, default: int) -> Any:
-    """Return a field of `CheckedSettings` with a default value, whose values must be at least `minimum`."""
+    """Return a dataclass field with a default and a minimum value; `CheckedSettings` checks the minimum."""
     return field(default=default, metadata={"minimum": minimum})
 
 
@@ -167,7 +170,7 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
     by_folded = {other.casefold(): other for other in sorted(known, reverse=True)}
     folded = name.casefold()
     found = difflib.get_close_matches(folded, list(by_folded), n=1, cutoff=0.6)
-    if not found and len(folded) >= 3:  # part of a name, such as "books" for "sorting-books"
+    if not found and len(folded) >= 3:  # "books" is similar to "sorting-books"
         parts = {
             other: re.split(r"[-_/ ]", other)
             for other in sorted(by_folded, key=lambda one: (len(one), one))

@@ -130,7 +130,7 @@ def print_stderr(text: str) -> None:
 
 
 def print_result(text: str = "") -> None:
-    """Print a result on stdout; code in its sentences gets quotes instead of backticks."""
+    """Print a result on stdout; text in backticks (code) is printed in quotes instead."""
     typer.echo(quote_code(text))
 
 

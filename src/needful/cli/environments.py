@@ -30,9 +30,9 @@ def custom_environment(reference: str, findings: Findings) -> Iterator[Environme
     """Yield an instance of the user's environment class `reference`: `module:Class` or `file.py:Class`.
 
     Raises `UnknownNameError` if there is no such module, file or class. If importing the module or
-    constructing the instance raises an exception, adds the exception to `findings` (the problems to report)
-    and yields None. During the `with` block, modules in the current folder and in the folder of `file.py`
-    can be imported.
+    constructing the instance raises an exception, this function adds the exception to `findings` (the
+    problems to report) and yields None. During the `with` block, modules in the current folder and in the
+    folder of `file.py` can be imported.
     """
     source, _, class_name = reference.rpartition(":")
     if not source or not class_name:

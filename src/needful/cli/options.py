@@ -245,7 +245,7 @@ def drop_equals_signs(environment: MutableMapping[str, str]) -> None:
 
 
 def _joins(word: str, before: str) -> bool:
-    """Return whether a word is the equals sign between an option, the word before it, and its value."""
+    """Return whether `word` is the equals sign after an option; `before` is the word before it."""
     return word == "=" and before.startswith("--")
 
 

@@ -262,7 +262,7 @@ def _check_jobs(jobs: Sequence[Job]) -> None:
 
 
 def _has_older(jobs: Sequence[Job], folder: SweepFolder) -> bool:
-    """Return whether other code has computed results of the jobs; if so, say that nothing is run."""
+    """Return whether another version of the code computed results of the jobs; if so, print a message."""
     if older := len(older_jobs(folder.read(), jobs)):
         missing = sum(not folder.has(job) for job in jobs)
         console.print_stderr(

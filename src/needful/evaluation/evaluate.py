@@ -39,7 +39,8 @@ def make_solve(
 ) -> Solve | TaskExecution:
     """Return the function or object that solves test tasks.
 
-    It is `solver.solve` for open-loop execution in an exact world (the default), else a `TaskExecution`.
+    It is `solver.solve` for open-loop execution without failures and noise (the default). Otherwise it is a
+    `TaskExecution`.
     """
     return TaskExecution.of(solver, environment, execution, horizon) if execution else solver.solve
 

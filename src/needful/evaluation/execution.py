@@ -15,8 +15,8 @@ state of one task; an agent acts in it. The disturbances are:
                         to the bounds.
 
 Features with few different values in the sampled states, or with integer values only, count as discrete;
-examples are flags, classes and identifiers. They are read without noise, because a small error in the
-number of a class has no meaning.
+examples are flags, classes and identifiers. They are read without noise, because noise would turn class 2
+into a value such as 2.03, which has no meaning.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ if TYPE_CHECKING:
 # The two modes of execution, as named on the command line and in files.
 OPEN_LOOP, CLOSED_LOOP = "open-loop", "closed-loop"
 
-# Observation noise is a share of the range of each feature. The ranges are measured on demonstrations
-# of this many training tasks. Their seed is fixed, so that the same share is the same noise in all runs.
+# Observation noise is a fraction of the range of each feature. The ranges are measured on demonstrations
+# of this many training tasks. The seed of these tasks is fixed, so that a fraction such as 0.01 means the
+# same noise in all runs.
 RANGE_DEMONSTRATIONS = 10
 RANGE_SEED = 0
 # The range of each feature. A key has the name of the feature's root type (the topmost supertype), and the
@@ -108,7 +109,7 @@ def _root(kind: Type) -> str:
 
 @dataclass(slots=True, repr=False)
 class SimulatedWorld:
-    """The world of one task, simulated by an environment; a `World` in which an agent acts.
+    """The world of one task, simulated by an environment; it implements the protocol `World` for agents.
 
     Attributes:
         environment: simulates the controllers.
@@ -197,7 +198,7 @@ class ExecutionConfig:
     disturbances: Disturbances = field(default_factory=Disturbances)
 
     def __bool__(self) -> bool:
-        """Return whether a setting differs from the default: open loop in an exact world."""
+        """Return whether a setting differs from the default: open loop, without failures and noise."""
         return self != ExecutionConfig()
 
     def to_json(self) -> dict[str, Any]:

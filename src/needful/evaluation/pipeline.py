@@ -68,8 +68,9 @@ class RunConfig:
         seed: determines the tasks, learning and planning.
         planning: the settings of planning.
         samplers: how samplers are trained.
-        experiments: the limits of the experiments that correct the learned operators in the simulator, and
-            of the attempts to solve training tasks that were not demonstrated. None for no experiments.
+        experiments: the limits of experiments and practice; None for neither. Experiments correct the
+            learned operators in the simulator. Practice tries to solve training tasks that were not
+            demonstrated.
         oracle_samplers: whether tasks are solved with the domain's hand-written samplers.
         learning_timeout: the maximum seconds of learning; collecting demonstrations does not count. If the
             time runs out, nothing is learned. Otherwise the limit does not affect the result.
@@ -157,7 +158,7 @@ class RunConfig:
     def identity(self, domain: str, *recorded: str) -> RunIdentity:
         """Return the fields that all records of a run with this configuration share.
 
-        `recorded` is the digest of the demonstrations if they are given; empty if the run collects them.
+        `recorded` is the digest of the recorded demonstrations; empty if the run collects its own.
         """
         configs = (self.demos, self.planning, self.samplers, self.experiments, self.oracle_samplers)
         optional = (*((self.execution,) if self.execution else ()), *recorded)

@@ -74,21 +74,21 @@ class RunRecord:
         domain, learner, seed, task: identify the task; `task` is its index among the test tasks.
         outcome: `solved`, or the kind of failure.
         seconds: wall-clock seconds by stage (grounding, search, refinement) and in total.
-        nodes_created, nodes_expanded, nodes_evaluated: counters of the abstract search. It is a graph
-            search, so it creates fewer nodes than a tree search.
+        nodes_created, nodes_expanded, nodes_evaluated: counters of the abstract search, which is a graph
+            search. A tree search would create more nodes.
         abstract_plans: the number of abstract plans that were refined.
         samples: the number of parameter vectors drawn from samplers.
         plan_length: the number of actions in the plan, 0 if there is none.
         failure: one sentence about the step that failed, None if solved. If several abstract plans failed,
             it is about the plan that failed at the latest step.
-        missing: the atoms of this step's subgoal that did not hold after the step.
+        missing: the atoms of the failed step's subgoal that did not hold after that step.
         versions: versions of the packages that the result depends on, and the digest of needful's sources.
         config_hash: identifies the configuration of the run.
         objects: the number of objects in the task, 0 if unknown.
         suspects: one sentence per ground operator whose controller ran without reaching its subgoal.
         ignored: the preconditions that the plan ignores, such as "IsDry(?x1) of Wash".
         execution: how the plan was executed, and the numbers of executed controllers and replans. None, and
-            absent in files, for open-loop execution in an exact world.
+            absent in files, for open-loop execution without failures and noise.
         preset: the preset of the run and which of its settings were changed; see `RunConfig`. Empty, and
             absent in files, without a preset.
         task_digest: the digest of the task's initial state and goal, which identifies the task; see

@@ -150,7 +150,8 @@ class RunFolder:
 class RecordedProgress:
     """Passes progress reports on to `shown`, and writes them to progress.json.
 
-    The number of finished parts is written at most once per second, all other changes at once.
+    The number of finished parts is written at most once per second. All other changes are written
+    immediately.
     """
 
     shown: Progress
@@ -185,7 +186,7 @@ class RecordedProgress:
             steps.clear()
         if not steps or steps[-1] != step:
             steps.append(step)
-            # Write at once: after the last step, other stages of learning may take long without a report.
+            # Write immediately: the stages of learning after hill climbing may take long without a report.
             self._write()
 
     def _write_sometimes(self) -> None:

@@ -7,10 +7,10 @@ The preset `paper` has the settings of the experiments; docs/reproduce.md gives 
 Where the text of the paper and the code of its authors disagree, the preset has the setting that reproduces
 the published numbers.
 
-The examples are those of the paper's appendix; a page shows the operators that we learn beside the paper's
-results. For two skills, the appendix compares the operators of the paper's method with those of the learner
-CI+QE. For one domain, it shows all operators. The appendix has only pictures of operators. The page
-therefore quotes what the text of the paper and its table of operator numbers report.
+The examples of operators follow the paper's appendix. For two skills, the appendix compares the operators
+of the paper's method with those of the learner CI+QE. For one domain, it shows all operators. We write a
+Markdown page with the operators that we learn for the same skills and domain. The appendix shows its
+operators only as pictures, so our page quotes the text of the paper and its table of operator numbers.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ PAPER = "paper"
 HOUSEHOLD_SECONDS = {"sorting-books": 1_500.0}
 DEFAULT_HOUSEHOLD_SECONDS = 500.0
 ANALYTIC_PLANNER, HOUSEHOLD_PLANNER = "paper", "greedy"
-# Settings that every run of an experiment may choose, such as the seed. If they differ from the preset,
-# this is not recorded as a change of the preset.
+# Settings that may differ between the runs of one experiment, such as the seed. A change of these settings
+# is not recorded as a change of the preset.
 FREE_SETTINGS = frozenset({"learner", "seed", "tasks", "learning_timeout", "validation_folds", "clock"})
 EXAMPLES_FILE = "operator_examples.md"
 

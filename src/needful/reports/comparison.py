@@ -31,7 +31,10 @@ MAX_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class RunsOfGroup:
-    """The runs with the same domain, learner and settings, with their numbers among all compared runs."""
+    """The runs with the same domain, learner and settings.
+
+    `runs` has pairs of an index and a run; the index is that of the run in the list of all compared runs.
+    """
 
     domain: str
     learner: str
@@ -242,8 +245,8 @@ def compare_pair(groups: Sequence[RunsOfGroup], first: int, second: int) -> dict
 def _outcomes(group: RunsOfGroup) -> dict[str, tuple[int, bool, dict[str, int]]]:
     """Return a map from the digest of each task to the result of the group on this task.
 
-    A result has three entries: the seed, whether the group solved the task, and the numbers of the first
-    run that tried the task and of the task in this run.
+    A result has three entries: the seed, whether the group solved the task, and where the page shows the
+    task. The third entry has the index of the first run that tried the task, and the task's index in it.
     """
     tried: dict[str, list[tuple[int, bool, dict[str, int]]]] = {}
     for number, run in group.runs:

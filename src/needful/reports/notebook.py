@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PLAYER_HEIGHT, PAGE_HEIGHT = 620, 800  # pixels
-KEYFRAMES = 1_500  # of a 3D film
+KEYFRAMES = 1_500  # maximum number in a 3D film
 COLOURS = (palette.BLUE, palette.ORANGE, palette.GREEN, palette.PURPLE, palette.RED, palette.GREY)
 
 

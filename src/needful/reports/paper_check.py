@@ -32,10 +32,10 @@ _HOUSES = ("collecting-cans", "sorting-books")
 _SMALL_HOUSES = ("opening-presents", "locking-windows")
 _CLUSTERING = ("CI", "CI+QE", "LOFT")
 
-# Why measured numbers differ from published ones. An entry has a table, domains, labels of methods, and the
-# reason. Empty domains or methods mean all of them. A table name without the suffix `_as_published` also
-# stands for the table with this suffix. The first matching entry is used. Reasons state what was measured;
-# a difference without evidence has no entry.
+# Why measured numbers differ from published ones. An entry has four parts: the name of a table, domains,
+# labels of methods, and the reason. Empty domains or methods mean all of them. A table name such as "main"
+# also stands for "main_as_published". The first matching entry is used. Each reason was found by a
+# measurement; differences whose reason is unknown have no entry.
 REASONS: tuple[tuple[str, tuple[str, ...], tuple[str, ...], str], ...] = (
     ("times", (), (), "another machine and implementation"),
     ("operators", ("cluttered-painting",), _CLUSTERING, _MOVES),

@@ -1,7 +1,7 @@
 """Write a report folder: issues first, then tables, then figures.
 
 Issues are damaged files, errors of the program and implausible results. They come first, because they
-can invalidate the numbers. To add a figure, write its module in `figures` and add an entry to `FIGURES`.
+can invalidate the numbers. To add a figure, write a function that draws it, and add an entry to `FIGURES`.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 REPORT_FILE = "report.md"
-# The outcome that is reported as implausible: a plan reached the goal in the planner's simulation, but not
-# when it was executed. All other outcomes name the cause of the failure.
+# The only outcome that is reported as implausible: a plan reached the goal in the planner's simulation, but
+# not when it was executed. All other failures have a known cause.
 UNEXPLAINED = Outcome.GOAL_MISSED.value
 MAX_LISTED_TASKS = 5
 

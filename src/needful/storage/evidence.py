@@ -41,7 +41,7 @@ CLIMB_VERSION = 1
 DOUBTS_FILE = "doubts.json"
 DOUBTS_FORMAT = "needful-doubts"
 DOUBTS_VERSION = 1
-# The numbers in doubts.json, which are attributes of `Doubts`.
+# The fields of doubts.json that are counts. `Doubts` has attributes with the same names.
 DOUBTS_COUNTS = (
     "transitions",
     "uncovered",
@@ -60,8 +60,8 @@ Evidence: TypeAlias = Mapping[str, tuple[TransitionEvidence, ...]]
 class RecordedClimb:
     """The content of climb.json: the steps of the hill climbing that found the operators of a model.
 
-    `transitions` is the number of all demonstrated transitions. The objective of a step contains the number
-    of transitions that no operator explains after the step.
+    `transitions` is the number of all demonstrated transitions. In each step, `objective.uncovered` is the
+    number of transitions that no operator explains after the step.
     """
 
     transitions: int

@@ -102,7 +102,7 @@ class Field:
         values = self.value
         if type(values) is list and all(type(value) is float and math.isfinite(value) for value in values):
             return tuple(values)
-        return tuple(item.number() for item in self.items())  # other arrays, and errors with their paths
+        return tuple(item.number() for item in self.items())  # slower: accepts integers, reports errors
 
     def items(self) -> list[Field]:
         """Return the elements of the value, which must be an array."""

@@ -287,7 +287,7 @@ def _check_replaceable(path: Path, kind: FolderKind) -> None:
         raise OutputExistsError(
             f"{path} contains the current folder, so it is not replaced. Choose another path."
         )
-    if path.is_symlink():  # only the link will be replaced, not its target
+    if path.is_symlink():  # replacing a link leaves its target unchanged
         return
     with _translate_os_errors(path):
         foreign_entry = kind.foreign_entry(path)

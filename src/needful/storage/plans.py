@@ -1,8 +1,9 @@
 """The plans of a run: `needful-plans` version 1, gzipped JSON lines.
 
-Line 1 is the header with the vocabulary, each further line is the result of one test task. A line lists
-its atoms once and refers to them by index. The first state is written in full. Each further state lists
-only the objects that changed, because most objects of a household task do not move.
+Line 1 is the header with the vocabulary, each further line is the result of one test task. Each line has a
+list of the atoms that occur in it; elsewhere in the line, an atom is written as its index in this list. The
+first state is written in full. Each further state lists only the objects that changed, because most objects
+of a household task do not move.
 """
 
 from __future__ import annotations
@@ -53,8 +54,9 @@ class PlanStep:
 class RecordedFailure:
     """Where and why the deepest attempt to solve a task (the one with the most progress) failed.
 
-    `holding` has the atoms of the goal and of all subgoals that hold in the state in which the best try of
-    the failed step ended. The other attributes are explained in `needful.core.plans.Failure`.
+    `holding` describes the state in which the best try of the failed step ended: it contains the atoms of
+    the goal and of all subgoals that hold in this state. The other attributes are explained in
+    `needful.core.plans.Failure`.
     """
 
     step: int
@@ -67,7 +69,7 @@ class RecordedFailure:
 
     @property
     def best_draw(self) -> Draw | None:
-        """The draw that missed the fewest atoms; None if the controller never ran."""
+        """The try after which the fewest subgoal atoms were missing; None if the controller never ran."""
         return best_draw(self.draws)
 
 

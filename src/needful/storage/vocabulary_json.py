@@ -34,7 +34,7 @@ OPERATOR_FIELDS = (
 )
 # The key of a predicate's definition; absent if the predicate has none.
 DEFINITION = "definition"
-# The kind of a definition that is a conjunction of other definitions.
+# The value of the field "kind" in a definition that is a conjunction of comparisons.
 CONJUNCTION = "conjunction"
 NEGATIVE_PRECONDITIONS = "negative_preconditions"
 

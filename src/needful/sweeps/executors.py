@@ -37,7 +37,7 @@ ANSI_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 @dataclass(frozen=True, slots=True)
 class WorkerCrash:
-    """Stands for the missing result of a job whose worker process crashed; `reason` describes the crash."""
+    """Replaces the result of a job whose worker process crashed; `reason` describes the crash."""
 
     reason: str
 

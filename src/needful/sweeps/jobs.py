@@ -37,14 +37,14 @@ from needful.sampler_learning.learn_samplers import PAPER_SAMPLERS, SamplerConfi
 from needful.storage.json_fields import Field, JsonValue, Source, dump_json, parse_json
 from needful.storage.outputs import compressed, read_gzipped, remove_leftovers, write_bytes
 
-# Settings of a job that are stored only if they differ from their defaults: those whose values are numbers,
-# names and flags.
+# Settings of a job that are stored only if they differ from their defaults. They are grouped by the kind of
+# their values: numbers, names and flags.
 OPTIONAL_NUMBERS = ("samples_per_step", "horizon")
 OPTIONAL_NAMES = ("samplers", "preset")
 OPTIONAL_FLAGS = ("oracle_samplers", "adaptive", "cpu_time")
 OPTIONAL = OPTIONAL_NUMBERS + OPTIONAL_NAMES + OPTIONAL_FLAGS
 
-# The names of the ways to train samplers, each with its settings.
+# The settings of sampler training that a job can name: those of this package and those of the paper.
 SAMPLERS: Mapping[str, SamplerConfig] = MappingProxyType(
     {"default": SamplerConfig(), "paper": PAPER_SAMPLERS}
 )

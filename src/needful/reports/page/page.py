@@ -56,8 +56,8 @@ SCRIPTS = (
 )
 # The page shows the steps of at most this many demonstrations, because more would make it slow to load.
 MAX_DEMONSTRATIONS = 100
-# PDDL comments with this prefix name the controller. They are removed, because each card shows the
-# controller in another place.
+# In PDDL, a comment with this prefix names the controller of an operator. The page leaves this comment out,
+# because each card of an operator shows the controller in another place.
 ACTION_COMMENT_PREFIX = "; action "
 
 
@@ -89,7 +89,7 @@ def page_data(
 
 
 def _after(earlier: int, report: Callable[[int], None]) -> Callable[[int], None]:
-    """Return a function that reports the finished tasks of a run, if earlier runs have `earlier` tasks."""
+    """Return a progress function for one run: it adds `earlier`, the number of tasks in earlier runs."""
     return lambda done: report(earlier + done)
 
 
@@ -196,7 +196,10 @@ def _model(run: RecordedRun, model: RecordedModel, atoms: AtomList, notes: list[
 
 
 def _doubts(doubts: Doubts, run: RecordedRun) -> dict[str, Any]:
-    """Return the doubts about a model, including those of cross-validation, from the run's summary."""
+    """Return the doubts about a model (signs that an operator may be wrong), as JSON values.
+
+    The doubts that cross-validation found are in the summary of the run; they come first.
+    """
     validated = run.summary.get("doubts")
     kind = DoubtKind.VALIDATION.value
     texts = [

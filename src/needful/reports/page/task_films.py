@@ -38,9 +38,9 @@ class FilmLimits:
 
     Attributes:
         pictures: the number of pictures that all films together may have.
-        films: this many films are made even if their plans have more than `pictures` states; some states
-            are then not drawn.
-        films_3d: the number of films of a domain with 3D films; each takes about a second.
+        films: this many films are made even if their plans together have more than `pictures` states; some
+            states are then not drawn.
+        films_3d: the maximum number of films per run if the domain has 3D films; each takes about a second.
         keyframes: the maximum number of keyframes of a 3D film, not counting the states of the plan.
     """
 
@@ -71,11 +71,11 @@ class FilmSelection:
 def choose_films(run: RecordedRun, limits: FilmLimits, in_3d: bool = False) -> FilmSelection:
     """Choose the tasks that get films, so that not many more pictures are drawn than the limits allow.
 
-    All tasks with plans are chosen if their plans have few enough states, or if there are at most
-    `limits.films` such tasks. Otherwise only some are chosen, but at least `limits.films`. At most half of
-    these are failed tasks, or more if there are too few solved tasks. If the plans of the chosen tasks
-    still have too many states, only every `stride`-th state is drawn. With `in_3d`, `limits.films_3d` tasks
-    are chosen, and all states are shown.
+    Only tasks with plans are candidates. All candidates are chosen if their plans together have at most
+    `limits.pictures` states, or if there are at most `limits.films` candidates. Otherwise fewer are chosen,
+    but at least `limits.films`. At most half of the chosen tasks are failed ones; more if there are too few
+    solved ones. If the plans of the chosen tasks still have too many states, only every `stride`-th state
+    is drawn. With `in_3d`, at most `limits.films_3d` tasks are chosen, and all states are shown.
     """
     planned = [record for record in run.records if record.task in run.plans]
     pictures = sum(len(run.plans[record.task].states) for record in planned)
@@ -179,7 +179,7 @@ def plan_data(plan: RecordedPlan, atoms: AtomList, bounds: Mapping[str, Bounds])
 
 
 def film_data(plan: RecordedPlan, renderer: StateRenderer, films: FilmSelection) -> dict[str, Any]:
-    """Return pictures of some states of a plan, and the indices of these states; or the data of a 3D film.
+    """Return the data of a film: pictures of some states of a plan with their indices, or a 3D film.
 
     If a step failed, the last picture shows the best try of this step. The entry `tries` has, for each try,
     the drawn items that differ from the picture before the step.
