@@ -206,11 +206,11 @@ def condition_of(
     """Return the condition that an unnamed object satisfies `atoms`, in addition to an `earlier` condition.
 
     `data` contains the operator's transitions. If there is an earlier condition, its objects count as named
-    ones in `data`. `objects` contains the unnamed object for each transition; by default, `first_witness`.
-    For each atom with an index `ANYTHING`, a further unnamed object is added.
+    ones in `data`. `objects` contains the unnamed object for each transition; by default, the result of
+    `_similar_witnesses`. For each atom with an index `ANYTHING`, a further unnamed object is added.
     """
     rows = [list(one) for one in earlier.objects] if earlier else [[] for _ in data]
-    for row, number in zip(rows, objects or [first_witness(one, atoms) for one in data], strict=True):
+    for row, number in zip(rows, objects or _similar_witnesses(data, atoms), strict=True):
         row.append(number)
     index = len(data[0][1])
     keys = {key for key in atoms if ANYTHING not in key[1]}
@@ -231,13 +231,62 @@ def named_condition(fitted: FittedOperator, atoms: Signature) -> Condition | Non
     return condition_on(fitted, atoms, [()] * len(fitted.data))
 
 
-def first_witness(datum: Datum, atoms: Signature) -> int:
-    """Return the first unnamed object that satisfied the atoms before a transition.
+def _similar_witnesses(data: Sequence[Datum], atoms: Signature) -> list[int]:
+    """Return an unnamed object for each transition that satisfied the atoms.
+
+    If an atom mentions a further unnamed object, there should be such an object of the same narrow type in
+    each transition. For example, a vehicle must be at a neighbouring place. If a bulldozer was at one of
+    the neighbouring places in each transition, these are the right places, even if another vehicle was at
+    another one.
+    """
+    found = [witnesses(datum, atoms) for datum in data]
+    if any(one.bit_count() > 1 for one in found):
+        for key in sorted(one for one in atoms if ANYTHING in one[1]):
+            partners = [
+                _partners_of(datum, numbers, key) for datum, numbers in zip(data, found, strict=True)
+            ]
+            kind = _narrowest_shared_type(data, partners)
+            if kind is not None:
+                found = [
+                    sum(
+                        1 << number
+                        for number, others in one.items()
+                        if others & datum[0].table.of_type(kind)
+                    )
+                    for datum, one in zip(data, partners, strict=True)
+                ]
+    return [first_witness(datum, atoms, among) for datum, among in zip(data, found, strict=True)]
+
+
+def _partners_of(datum: Datum, numbers: int, key: AtomKey) -> dict[int, int]:
+    """Return, for each of the given objects, the further objects with which an atom held."""
+    transition, objects = datum
+    name, indices = key
+    further = (name, tuple(len(objects) + 1 if index == ANYTHING else index for index in indices))
+    return {
+        number: unnamed_objects_with(further, (transition, (*objects, number))) for number in bits(numbers)
+    }
+
+
+def _narrowest_shared_type(data: Sequence[Datum], partners: Sequence[dict[int, int]]) -> Type | None:
+    """Return the narrowest type of which each transition has a partner; None if there are several."""
+    shared: set[Type] | None = None
+    for (transition, _), one in zip(data, partners, strict=True):
+        numbers = functools.reduce(or_, one.values(), 0)
+        kinds = {transition.table.objects[number].type for number in bits(numbers)}
+        types = {ancestor for kind in kinds for ancestor in kind.ancestry()}
+        shared = types if shared is None else shared & types
+    narrowest = [one for one in shared or () if not any(other.parent == one for other in shared or ())]
+    return narrowest[0] if len(narrowest) == 1 else None
+
+
+def first_witness(datum: Datum, atoms: Signature, among: int = -1) -> int:
+    """Return the first unnamed object, of those in the mask `among`, that satisfied the atoms.
 
     Objects for which the transition made one of the atoms false are preferred.
     """
     transition, objects = datum
-    found = witnesses(datum, atoms)
+    found = witnesses(datum, atoms) & among
     if found.bit_count() > 1:
         pairs = atoms_about_unnamed(transition, objects, transition.deleted, len(objects))
         changed = functools.reduce(or_, (1 << number for number, key in pairs if key in atoms), 0)
