@@ -74,7 +74,7 @@ def best_division(
     """
     if not supplied and not predicates:
         return None
-    search = _CaseSearch(fitted, signatures)
+    search = _CaseSearch(fitted, signatures, supplied)
     divisions = (
         cases
         for first, members in search.classes.items()
@@ -186,11 +186,20 @@ class _CaseSearch:
         classes: a map from cases to their transitions.
     """
 
-    def __init__(self, fitted: FittedOperator, signatures: SignatureMasks | None) -> None:
-        """Find the cases; without `signatures`, only by atoms that link two parameters."""
+    def __init__(
+        self,
+        fitted: FittedOperator,
+        signatures: SignatureMasks | None,
+        supplied: Set[AtomKey] = frozenset(),
+    ) -> None:
+        """Find the cases; without `signatures`, only by atoms that link two parameters.
+
+        The atoms about an unnamed object must relate it to a parameter, or contain a `supplied` atom.
+        """
         self._fitted = fitted
         self._arity = len(fitted.operator.parameters)
         self._signatures = signatures
+        self._supplied = sorted(supplied)
         required = required_keys(fitted.operator)
         self._named = [frozenset(named_atoms(datum, datum[0].before)) - required for datum in fitted.data]
         self.everything = (1 << len(fitted.data)) - 1
@@ -231,10 +240,11 @@ class _CaseSearch:
         for index, datum in enumerate(self._fitted.data):
             for signature in self._signatures.before(datum):
                 having[signature] = having.get(signature, 0) | 1 << index
+        typical = self._signatures.links_or(self._supplied, self._arity)
         found: dict[int, int] = {}
         for signature, members in having.items():
             partners = signature & ~self._signatures.with_anything
-            for number in bits(signature & self._signatures.links):
+            for number in bits(signature & typical):
                 link = 1 << number
                 found[link] = found.get(link, 0) | members
                 for other in bits(partners & ~link):
@@ -265,10 +275,11 @@ class _CaseSearch:
             return [one for one in found if any(map(self._links_parameters, one))]
         if unnamed is None or unnamed:
             shared = masks.shared([self._fitted.data[index] for index in ordered])
+            typical = masks.links_or(self._supplied, self._arity)
             found += (
                 masks.decode(one, self._arity)
                 for one in shared
-                if one & masks.links and (unnamed is None or any(not feature & ~one for feature in unnamed))
+                if one & typical and (unnamed is None or any(not feature & ~one for feature in unnamed))
             )
         return found
 

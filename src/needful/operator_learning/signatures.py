@@ -81,6 +81,14 @@ class SignatureMasks:
             self._mentioning[index] = self._mentioning.get(index, 0) | bit
         return bit
 
+    def links_or(self, atoms: Iterable[AtomKey], arity: int) -> int:
+        """Return the mask of the atoms that relate the unnamed object to a parameter, and of `atoms`.
+
+        In the atoms, the index of the unnamed object is `arity`. Other atoms are left out.
+        """
+        about = (key for key in atoms if key[1] == (arity,))
+        return functools.reduce(or_, (self._encode((name, (UNNAMED,))) for name, _ in about), self.links)
+
     def decode(self, mask: int, arity: int) -> Signature:
         """Return the lifted atoms and types of a mask, for an operator with `arity` parameters."""
         return frozenset([self._key(number, arity) for number in bits(mask)])
