@@ -1,9 +1,9 @@
 """Induce operators from necessary changes, and fit their preconditions and deletes to transitions.
 
 An atom is mispredicted if it became false, but the operator predicts that it still holds. This happens if
-no parameter of the operator is bound to one of the atom's objects, so that no atomic delete can name it. A
-quantified delete, a pattern with wildcards, is then induced. `whole_predicate`, `whole_typed_predicate` and
-`partly_bound` are the ways to turn the atom into a pattern.
+one of the atom's objects is not bound to any parameter, so that no delete effect can mention the atom. A
+quantified delete, which is a pattern with wildcards, is then induced. `whole_predicate`,
+`whole_typed_predicate` and `partly_bound` are three ways to turn the atom into a pattern.
 """
 
 from __future__ import annotations
