@@ -24,7 +24,7 @@ from needful.operator_learning.partition import FittedOperator
 
 
 def divide_mixed_operators(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb:
-    """Divide operators as long as false claims decrease and coverage does not.
+    """Divide operators as long as this gives fewer false claims and covers no fewer transitions.
 
     After each division, `resume` continues hill climbing.
     """
@@ -41,7 +41,8 @@ def keep_mixed_operators(climb: Climb, problem: LearningProblem, resume: Resume)
 def _divided(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb | None:
     """Return the climb with the first division that is accepted; None if there is none."""
     old = climb.hypothesis
-    # Find these effects first: most operators have none, and counting false claims takes longer.
+    # Find the effects that held before some transitions first: most operators have none, and counting false
+    # claims takes longer.
     mixed = [(one, effects) for one in old.fitted if (effects := _partly_held_effects(one))]
     claims = problem.false_claims(old) if mixed else 0
     for fitted, effects in mixed if claims else ():

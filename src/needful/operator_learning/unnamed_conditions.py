@@ -27,8 +27,8 @@ from needful.operator_learning.signatures import (
     unnamed_objects_with,
 )
 
-# A condition on one or two unnamed objects. With one object: None, and the atoms about the object. With two
-# objects: the atoms about the first one, and the atoms about the second one.
+# A condition on one or two unnamed objects, as a pair. For one object, the pair is None and the atoms about
+# the object. For two objects, the pair is the atoms about the first object and those about the second one.
 SharedCondition: TypeAlias = tuple[Signature | None, Signature]
 
 
@@ -100,8 +100,9 @@ def consumed_objects(fitted: FittedOperator) -> list[Consumption]:
 def consumed_pairs(fitted: FittedOperator) -> list[Condition]:
     """Return the conditions on two unnamed objects whose common atom every transition made false.
 
-    For example, `serve(client)` takes a batch out of a tank; it names neither of the two. Each transition
-    must make exactly one such lifted atom false.
+    For example, `serve(client)` takes a batch out of a tank and makes In(batch, tank) false, but neither
+    the batch nor the tank is an argument. In each transition, the lifted atom must become false for exactly
+    one pair of objects.
     """
     arity = len(fitted.operator.parameters)
     per_datum = [_deleted_pairs(datum) for datum in fitted.data]
@@ -122,7 +123,7 @@ def consumed_pairs(fitted: FittedOperator) -> list[Condition]:
 
 
 def _deleted_pairs(datum: Datum) -> dict[AtomKey, tuple[int, int]]:
-    """Return the two objects of each deleted atom about two unnamed objects, by the lifted atom.
+    """Return a map from each lifted atom about two unnamed objects that became false to these two objects.
 
     A lifted atom that became false for several pairs of objects is left out.
     """
@@ -140,7 +141,7 @@ def _deleted_pairs(datum: Datum) -> dict[AtomKey, tuple[int, int]]:
 
 
 def named_atoms(datum: Datum, atoms: int) -> set[AtomKey]:
-    """Return those of the given atoms (a mask) in which all objects are bound to parameters."""
+    """Return, as lifted atoms, the atoms of a mask that mention only objects bound to parameters."""
     transition, objects = datum
     index_of = {number: index for index, number in enumerate(objects)}
     table = transition.table
@@ -151,9 +152,10 @@ def named_atoms(datum: Datum, atoms: int) -> set[AtomKey]:
 
 
 def changed_once(datum: Datum, changed: int) -> dict[AtomKey, int]:
-    """Return the changed atoms about one unnamed object, each with this object.
+    """Return a map from each lifted atom about one unnamed object that changed to this object.
 
-    An atom that changed for several unnamed objects is left out.
+    `changed` is the mask of the changed ground atoms. A lifted atom that changed for several unnamed
+    objects is left out.
     """
     transition, objects = datum
     found: dict[AtomKey, int] = {}
@@ -186,7 +188,10 @@ def shared_conditions(data: Sequence[Datum], masks: SignatureMasks) -> Iterator[
 
 
 def _unique_witnesses(data: Sequence[Datum], mask: int, masks: SignatureMasks) -> list[int] | None:
-    """Return the unnamed objects that satisfied a set of atoms, one per transition; None if not unique."""
+    """Return, for each transition, the only unnamed object that satisfied a set of atoms before it.
+
+    Return None if there is a transition with several such objects or without one.
+    """
     found: list[int] = []
     for datum in data:
         objects = masks.witnesses(datum, mask)
@@ -205,9 +210,10 @@ def condition_of(
 ) -> Condition | None:
     """Return the condition that an unnamed object satisfies `atoms`, in addition to an `earlier` condition.
 
-    `data` contains the operator's transitions. If there is an earlier condition, its objects count as named
-    ones in `data`. `objects` contains the unnamed object for each transition; by default, `first_witness`.
-    For each atom with an index `ANYTHING`, a further unnamed object is added.
+    `data` contains the operator's transitions, each with the objects of the parameters and of the earlier
+    condition, if there is one. `objects` contains the unnamed object for each transition; by default, it is
+    the result of `first_witness`. For each atom with the index `ANYTHING`, which stands for any object, a
+    further unnamed object is added to the condition.
     """
     rows = [list(one) for one in earlier.objects] if earlier else [[] for _ in data]
     for row, number in zip(rows, objects or [first_witness(one, atoms) for one in data], strict=True):
@@ -251,9 +257,10 @@ def witnesses(datum: Datum, atoms: Signature) -> int:
 
 
 def _partners(data: Sequence[Datum], key: AtomKey) -> list[int]:
-    """Return an object for each transition that satisfied an atom and, if possible, the same further atoms.
+    """Return, for each transition, an unnamed object that satisfied an atom before it.
 
-    In the atom's key, the highest index stands for this object.
+    In the atom's key, the highest index stands for this object. If possible, the objects are chosen so that
+    further atoms about them held before all transitions.
     """
     atoms = next((one for one in shared_signatures(data) if key in one), frozenset({key}))
     return [first_witness(datum, atoms) for datum in data]
