@@ -261,8 +261,8 @@ def _ranked_proposals(
 def not_weaker(proposals: Sequence[Proposal]) -> Iterator[Proposal]:
     """Yield the proposals for an operator that are not weaker than the one with the most evidence.
 
-    A proposal is weaker if it excludes only some of the false uses that the other one excludes, without
-    being simpler. For example, a distance in x excludes fewer failures than the distance in x and y.
+    A proposal is weaker if it excludes only some of the false uses (failures) that the other one excludes,
+    and is not simpler. For example, a distance in x excludes fewer failures than the distance in x and y.
     """
     if not proposals:
         return

@@ -32,11 +32,11 @@ MAX_ORDERS = 36
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Candidate(Abbreviated):
-    """A stripped operator in canonical form, with preferences for the transitions that it explains.
+    """An operator without induced parts, in canonical form, with preferences for some transitions.
 
     Attributes:
-        operator: the stripped operator. It has add effects, required preconditions and widened quantified
-            deletes (from `merge_types`), but no induced parts.
+        operator: the operator. It has add effects, required preconditions and quantified deletes from
+            `merge_types`. The other preconditions and deletes are induced later.
         text: the operator's text, by which candidates are sorted.
         interchangeable_indices: for each parameter, the indices of the parameters that can be swapped with
             it without changing the operator, including its own index.
@@ -97,7 +97,7 @@ def canonical_candidate(
     hints: Mapping[TransitionId, Mapping[Variable, int]],
     pinned: frozenset[TransitionId] = frozenset(),
 ) -> Candidate:
-    """Return the candidate of a stripped operator, with canonical variable names.
+    """Return the candidate of an operator without induced parts, with canonical variable names.
 
     All preconditions of the given operator become required preconditions; its delete effects are dropped.
     Variables in `hints` (preferred objects per transition) get the same canonical names.

@@ -41,7 +41,8 @@ MIN_BITS = 2.0
 ENOUGH_FAMILIAR_BITS = 4.0
 # The number of demonstrations that are searched first for conditions that held before all transitions.
 SCREENING_DEMONSTRATIONS = 4
-# A condition on a further unnamed object needs this much more evidence than the condition without it.
+# A condition on two objects to which no parameter is bound needs this much more evidence, in bits, than the
+# condition on the first of them alone.
 BITS_PER_OBJECT = 4.0
 
 # The names of the predicates in each condition of a proposal.

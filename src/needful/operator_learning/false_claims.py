@@ -82,6 +82,7 @@ class Validity:
     ) -> Mapping[int, FalseClaims]:
         """Return a map from the numbers of transitions to the false claims of the operators about them.
 
+        False claims are atoms that the operators predict, but that do not hold after the transition.
         Transitions without false claims are left out. If `numbers` is given, only the transitions with
         these numbers are examined.
         """
@@ -207,7 +208,7 @@ def _max_groundings(transitions: Sequence[EncodedTransition]) -> int:
 def _most_frequent(
     operator: Operator, transitions: Sequence[EncodedTransition], false_in: Container[int], matcher: Matcher
 ) -> LiftedClaim:
-    """Return the most frequent false claim of an operator.
+    """Return the most frequent false claim of an operator: a prediction that does not hold.
 
     `transitions` contains all transitions of the operator's controller, and `false_in` the numbers of the
     transitions in which the operator makes a false claim.

@@ -156,9 +156,10 @@ class Inducer:
     def fit(self, stripped: Operator, data: tuple[Datum, ...]) -> Operator:
         """Return the operator with preconditions and deletes induced from the transitions it explains.
 
-        The stripped operator has no induced parts: it has add effects, keep effects and the quantified
-        deletes that `merge_types` gave it. The induced preconditions are the intersection of the lifted
-        states before the transitions. The delete effects are the union of the lifted deleted atoms.
+        `stripped` is the operator without induced parts: it has add effects, required preconditions and the
+        quantified deletes that `merge_types` gave it. The induced preconditions are the lifted atoms that
+        hold before all transitions. The delete effects are the lifted atoms that became false in some of
+        them.
 
         Some deleted atoms cannot be lifted to the operator's parameters. For each of them, a quantified
         delete is added; otherwise the atom would be predicted to hold. A quantified delete is dropped if

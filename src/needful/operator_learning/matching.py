@@ -169,8 +169,8 @@ class Matcher:
     ) -> tuple[Match, ...]:
         """Return the groundings of an operator that add all atoms of the mask `needed`, best first.
 
-        The keep effects must hold before the transition, the add effects after it. The operator is a
-        stripped one: its preconditions and delete effects have not been induced yet.
+        The keep effects must hold before the transition, the add effects after it. The other preconditions
+        and the delete effects of the operator have not been induced yet.
         """
         key = (operator.text, transition, needed)
         if key not in self._explaining:

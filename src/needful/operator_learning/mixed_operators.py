@@ -1,10 +1,10 @@
 """Divide operators that explain two kinds of transitions, if this avoids false claims.
 
-An operator may explain transitions that it does not describe. For example, taking a crate from a plate
-closes a door, and an operator adds Closed(door). This operator also explains transitions in which a crate
-is taken from the floor, and some door was closed already. Its preconditions must hold before all of these
-transitions, so none of them says which door is meant. The operator then predicts that taking any crate
-closes any door, which is a false claim (see `false_claims`).
+An operator may explain transitions whose actions did not cause its add effects. For example, taking a crate
+from a plate closes a door, and an operator adds Closed(door). This operator also explains transitions in
+which a crate is taken from the floor, and some door was closed already. Its preconditions must hold before
+all of these transitions, so no precondition determines which door is closed. The operator then predicts
+that taking any crate closes any door. Such a wrong prediction is called a false claim (see `false_claims`).
 
 The remedy is a second operator without the effects that held already. If it explains the transitions of the
 other kind, the first operator gets the preconditions that distinguish them.
@@ -61,7 +61,7 @@ def _divided(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb | 
 
 
 def _falsely_claimed(fitted: FittedOperator, problem: LearningProblem) -> set[str]:
-    """Return the names of the predicates about which an operator makes false claims."""
+    """Return the names of the predicates of the atoms that an operator predicts falsely."""
     names = set[str]()
     for number, claims in problem.validity.of_operator(fitted.operator).items():
         table = problem.transitions.by_number[number].table

@@ -203,8 +203,8 @@ def _supported(
     All complements are removed, and then tried one after the other. First come complements that were false
     earlier in a demonstration, so that a step made them true. They are added again if there are `MIN_BITS`
     of evidence. Complements of predicates in `informative` need `ENOUGH_BITS`. All other complements may
-    only be habits of the demonstrator, so they are added again only if the operator then has fewer false
-    claims.
+    only be habits of the demonstrator, so they are added again only if the operator then predicts fewer
+    atoms that do not hold.
 
     Two kinds of complements are never removed. The first kind are keep effects. The second kind mention a
     parameter that is not a controller argument, and that occurs in no add effect and no other precondition.

@@ -285,7 +285,10 @@ class Opportunities:
         return total
 
     def always_hold(self, atoms: frozenset[AtomKey]) -> bool:
-        """Return whether a condition holds at every opportunity of the examined demonstrations."""
+        """Return whether a condition holds wherever the operator could have been used.
+
+        Only the opportunities of the examined demonstrations are tested.
+        """
         for demonstration in reversed(self._examined):
             found = self._of(demonstration)
             if not found.never_fails(atoms) and self._lacking(atoms, found, found.everything):

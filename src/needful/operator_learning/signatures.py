@@ -198,7 +198,10 @@ class SignatureMasks:
         return mask | types
 
     def of_object(self, number: int, datum: Datum) -> int:
-        """Return the signature of one unnamed object before a transition."""
+        """Return, as a mask, the lifted atoms and types of one unnamed object before a transition.
+
+        An unnamed object is one to which no parameter is bound; `number` is its number.
+        """
         transition, objects = datum
         table, mask = transition.table, 0
         atoms = transition.before & table.with_object(number)
@@ -255,7 +258,10 @@ class SignatureMasks:
         return known
 
     def witnesses(self, datum: Datum, mask: int) -> int:
-        """Return the unnamed objects that satisfied a set of atoms and types before a transition."""
+        """Return the mask of the objects that satisfied a set of atoms and types before a transition.
+
+        Only objects to which no parameter is bound are considered.
+        """
         transition, objects = datum
         table, atoms, types = transition.table, mask & ~self._types, mask & self._types
         found = 0
@@ -274,15 +280,19 @@ class SignatureMasks:
 def shared_signatures(data: Sequence[Datum], masks: SignatureMasks | None = None) -> list[Signature]:
     """Return the maximal sets of atoms that some unnamed object satisfied before every transition.
 
-    The object may differ from transition to transition. A set is thus the intersection of one signature
-    per transition. At most `MAX_CONDITIONS` sets are returned.
+    An unnamed object is one to which no parameter of the operator is bound. It may be a different object in
+    each transition. A set is thus the intersection of one signature (the atoms about one object) per
+    transition. At most `MAX_CONDITIONS` sets are returned.
     """
     masks, arity = masks or SignatureMasks(), len(data[0][1])
     return [masks.decode(one, arity) for one in masks.shared(data)]
 
 
 def signature_of(number: int, datum: Datum) -> Signature:
-    """Return the signature of one unnamed object before a transition."""
+    """Return the lifted atoms about one object, and its types, before a transition.
+
+    No parameter of the operator is bound to the object; `number` is its number.
+    """
     masks = SignatureMasks()
     return masks.decode(masks.of_object(number, datum), len(datum[1]))
 
@@ -317,7 +327,10 @@ def atoms_about_unnamed(
 
 
 def unnamed_objects_with(key: AtomKey, datum: Datum) -> int:
-    """Return the mask of the unnamed objects for which an atom held before a transition."""
+    """Return the mask of the unnamed objects for which a lifted atom held before a transition.
+
+    An unnamed object is one to which no parameter of the operator is bound.
+    """
     transition, objects = datum
     if ANYTHING not in key[1]:
         found = satisfying_objects(key, transition, objects)

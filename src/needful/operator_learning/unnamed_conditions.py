@@ -76,7 +76,10 @@ class Consumption(NamedTuple):
 
 
 def consumed_objects(fitted: FittedOperator) -> list[Consumption]:
-    """Return the unnamed objects about which every transition of an operator made an atom false."""
+    """Return the unnamed objects about which every transition of an operator made an atom false.
+
+    Unnamed objects are those to which no parameter of the operator is bound.
+    """
     per_datum: list[dict[AtomKey, int]] = []
     common: set[AtomKey] = set()
     for datum in fitted.data:
@@ -169,8 +172,9 @@ def changed_once(datum: Datum, changed: int) -> dict[AtomKey, int]:
 def shared_conditions(data: Sequence[Datum], masks: SignatureMasks) -> Iterator[SharedCondition]:
     """Yield the conditions on unnamed objects that held before all transitions in `data`.
 
-    A condition is about one unnamed object. If its atoms determine this object uniquely in each transition,
-    there are also conditions that relate a second unnamed object to the first one.
+    Unnamed objects are those to which no parameter of the operator is bound. A condition is about one such
+    object. If its atoms determine this object uniquely in each transition, there are also conditions that
+    relate a second unnamed object to the first one.
     """
     arity = len(data[0][1])
     for one in masks.shared(data):
@@ -238,7 +242,7 @@ def named_condition(fitted: FittedOperator, atoms: Signature) -> Condition | Non
 
 
 def first_witness(datum: Datum, atoms: Signature) -> int:
-    """Return the first unnamed object that satisfied the atoms before a transition.
+    """Return the first object that satisfied the atoms before a transition, and is bound to no parameter.
 
     Objects for which the transition made one of the atoms false are preferred.
     """
@@ -252,7 +256,10 @@ def first_witness(datum: Datum, atoms: Signature) -> int:
 
 
 def witnesses(datum: Datum, atoms: Signature) -> int:
-    """Return the mask of the unnamed objects that satisfied the atoms before a transition."""
+    """Return the mask of the objects that satisfied the atoms before a transition.
+
+    Only objects to which no parameter is bound are considered.
+    """
     return functools.reduce(and_, (unnamed_objects_with(key, datum) for key in atoms))
 
 
