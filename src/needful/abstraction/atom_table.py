@@ -27,8 +27,8 @@ class AtomTable:
 
     A set of atoms is a mask: `a` is a subset of `b` if `a & ~b == 0`, and the size of `a` is
     `a.bit_count()`. The table also stores a mask for each predicate, argument position and object: the
-    predicate's atoms that have this object at this position. Joins intersect these masks. The mask
-    `with_repeated_argument` has the atoms that mention an object twice.
+    predicate's atoms that have this object at this position. The module `joins` intersects these masks. The
+    mask `with_repeated_argument` has the atoms that mention an object twice.
     """
 
     def __init__(self, objects: Iterable[Object]) -> None:
@@ -39,7 +39,8 @@ class AtomTable:
         # For each atom, its predicate and the numbers of its objects.
         self.predicate_of: list[Predicate] = []
         self.arguments: list[tuple[int, ...]] = []
-        # The atoms; None for atoms that were numbered by their keys and not needed so far.
+        # The atoms by number. `with_atoms` numbers atoms by their keys only: the entry is None until
+        # the atom is needed for the first time.
         self._atoms: list[GroundAtom | None] = []
         self._bits: dict[AtomKey, int] = {}
         self._predicate_masks: dict[str, int] = {}
@@ -210,7 +211,7 @@ class AtomTable:
         return known
 
     def objects_at(self, position: int, mask: int) -> int:
-        """Return the mask of the objects at one argument position of the atoms of a mask.
+        """Return the objects at one argument position of the given atoms; both sets are masks.
 
         Results are cached: between consecutive states, the atoms of most predicates do not change, so the
         same masks are passed again.

@@ -89,7 +89,7 @@ class Predicate:
         types = self.types
         if len(arguments) != len(types):
             raise InvalidInputError(f"Predicate {self} takes {len(types)} arguments, got {len(arguments)}.")
-        # No strict=True here: it would take a third of the time of this check, which runs for every atom.
+        # No strict=True: it would take a third of this check's time, and the check runs for every atom.
         for argument, kind in zip(arguments, types):  # noqa: B905
             if argument.type is not kind and not argument.type.is_subtype_of(kind):
                 raise InvalidInputError(f"Predicate {self} does not take {argument}.")
@@ -133,7 +133,7 @@ class LiftedAtom:
 
 @dataclass(frozen=True, slots=True)
 class NegatedAtom:
-    """The condition that an atom does not hold, written `~atom`; a precondition for `oracle_operator`."""
+    """The condition that an atom does not hold, written `~atom`; `oracle_operator` accepts it."""
 
     atom: LiftedAtom
 

@@ -25,8 +25,8 @@ Incidence: TypeAlias = tuple[str, tuple[int, ...]]
 # controller's arguments, the number of variables, and the atoms.
 UntypedForm: TypeAlias = tuple[str, tuple[int, ...], int, tuple[Incidence, ...]]
 
-# The limit of the search for the smallest list of atoms. At each branch, the search always tries the first
-# choice. Of all other choices, it tries at most this many in total.
+# The limit of `_search`, which tries orders of variables. At each branch, the search always tries the first
+# choice. Of all further choices, it tries at most this number in total.
 MAX_ORDERS = 500
 
 
@@ -70,11 +70,11 @@ def rename(operator: Operator, renaming: dict[Variable, Variable]) -> Operator:
 
 
 def untyped_form(operator: Operator) -> tuple[UntypedForm, tuple[Variable, ...]]:
-    """Return the operator with indices instead of variables, and the variables in index order.
+    """Return the operator with indices instead of variables, and the variables in the order of the indices.
 
-    Two operators with equal untyped forms differ only in the names and types of their variables. A variable
-    of one operator corresponds to the variable of the other that has the same index. Interchangeable
-    variables are ordered by type and name.
+    Two operators with equal untyped forms differ only in the names and types of their variables. Variables
+    of the two operators correspond to each other if they have the same index. Interchangeable variables are
+    ordered by type and name.
     """
     fixed = tuple(dict.fromkeys(operator.controller_arguments))
     free = (variable for variable in operator.parameters if variable not in fixed)

@@ -1,9 +1,10 @@
-"""Small HTML cards of operators, models and results for notebooks, and the code in a sentence.
+"""Small HTML cards that show operators, models and results in notebooks.
 
 The cards use inline styles and no scripts, and every name is escaped. They are readable in light and dark
 notebooks: most text has the colour of the notebook's text, and borders are half transparent.
 
-Sentences mark code with backticks, such as the command in "Run `needful envs`". It is shown without them.
+Messages mark code with backticks, such as the command in "Run `needful envs`". `code_as_html` and
+`quote_code` replace the backticks by HTML elements or by single quotes.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ _VERBS = {
     "deletes": "color:#c0394f;font-size:.9em",
     "forgets": "color:#b07a00;font-size:.9em",
 }
-# Longer code is no command or name that the package writes, so its backticks belong to the user's text.
+# Finds code between backticks. A longer text between backticks is not code that this package wrote, so its
+# backticks belong to the user's text and are kept.
 _CODE = re.compile(r"`([^`\n]{1,500})`")
 
 
@@ -58,7 +60,7 @@ def note(text: object) -> str:
 
 
 def sentence(title: str, text: str) -> str:
-    """Return a paragraph with a title as HTML; code between backticks is shown as code."""
+    """Return a paragraph with a title as HTML; text between backticks is shown as code."""
     shown = code_as_html(_shortened(text))
     return f'<div dir="auto"><b>{escaped(title)}:</b> {shown}</div>' if text else ""
 

@@ -44,11 +44,11 @@ class ControllerPolicy(Protocol):
     """
 
     def act(self, state: State, action: GroundController, memory: dict[str, object]) -> np.ndarray:
-        """Return the next low-level action of `action`, the running ground controller."""
+        """Return the next low-level action; `action` is the ground controller that is being executed."""
         ...
 
     def terminal(self, state: State, action: GroundController, memory: dict[str, object]) -> bool:
-        """Return whether `action`, the running ground controller, has finished in this state."""
+        """Return whether `action`, the ground controller that is being executed, has finished."""
         ...
 
 

@@ -65,7 +65,7 @@ class Definition:
 
     @property
     def types(self) -> tuple[Type, ...]:
-        """The types whose features `truth` needs: all types in the expression."""
+        """The types whose feature arrays must be passed to `truth`: all types in the expression."""
         return self.expression.types
 
     @property
@@ -159,7 +159,7 @@ class Conjunction:
 
     @property
     def types(self) -> tuple[Type, ...]:
-        """The types whose features `truth` needs: all types in the parts."""
+        """The types whose feature arrays must be passed to `truth`: all types in the parts."""
         return tuple(dict.fromkeys(kind for part, _ in self.parts for kind in part.types))
 
     @property

@@ -113,7 +113,8 @@ Demonstrations: TypeAlias = Sequence[Demonstration]
 def check_declarations(demonstrations: Demonstrations) -> None:
     """Raise if two types, predicates or controllers of demonstrations have the same name, but differ."""
     declared: dict[tuple[str, str], tuple[int, object]] = {}
-    # Comparing all items by value takes a tenth of learning, so remember items already compared, by id.
+    # Comparing all items by value takes a tenth of the learning time. So remember by id which items were
+    # already compared.
     compared: dict[int, object] = {}
     for number, one in enumerate(demonstrations):
         kinds: dict[str, Mapping[int, Type | Predicate | Controller]] = {

@@ -32,8 +32,8 @@ ValueFunction: TypeAlias = Callable[..., np.ndarray]
 QUANTIFIERS = ("min", "max")
 # The complexity of a formula that a user wrote (see `Kind`); it equals the complexity of a distance.
 FORMULA_COMPLEXITY = 2
-# The names of the objects in a formula, the maximum length of its text, and its functions with the numbers
-# of their arguments.
+# What a formula may contain: the names of its objects, the maximum length of its text, and its functions,
+# each with its number of arguments.
 OBJECTS = ("a", "b", "c")
 MAX_LENGTH = 300
 FUNCTIONS: Mapping[str, tuple[int, Callable[..., np.ndarray]]] = MappingProxyType(
@@ -105,9 +105,10 @@ class Kind:
             two features of each of two objects, or three features of each.
         complexity: the cost of using such an expression in a predicate; predicate invention prefers
             predicates of low cost.
-        at_most, more_than: the sentences that the value is at most, or more than, `{bound}`. `{a}`, `{b}`
-            and `{c}` are the objects, `{f}` and `{g}` features of the first two, and `{heading}` is the
-            last feature of the first one.
+        at_most, more_than: templates for two sentences: the value is at most the bound, or more than the
+            bound. The placeholders are `{bound}`, the objects `{a}`, `{b}` and `{c}`, the features `{f}`
+            of the first object and `{g}` of the second one, and `{heading}`, the last feature of the first
+            object.
         short_name: a short name for the value; if it is empty, the name of the kind is used.
     """
 
@@ -286,7 +287,8 @@ class Expression:
 def _without_repetitions(values: np.ndarray, domains: Sequence[Sequence[Object]]) -> np.ndarray:
     """Return the values, with NaN for each tuple that repeats an object.
 
-    `domains` has the objects of each of the last axes of `values`.
+    The last axes of `values` stand for the arguments of the expression. `domains` has the objects of each
+    of these axes.
     """
     for (i, a), (j, b) in itertools.combinations(enumerate(domains), 2):
         same = np.array([[x == y for y in b] for x in a], dtype=bool).reshape(len(a), len(b))
@@ -299,7 +301,8 @@ def _without_repetitions(values: np.ndarray, domains: Sequence[Sequence[Object]]
 def _on_axis(column: np.ndarray, index: int, count: int) -> np.ndarray:
     """Reshape an array with the axes state, object, feature, so that several such arrays broadcast.
 
-    The result has `count` object axes. Axis `index` of these has the objects; the others have length 1.
+    The result has `count` axes for objects instead of one. The axis with the number `index` has the
+    objects; the others have length 1.
     """
     shape = [column.shape[0], *([1] * count), column.shape[2]]
     shape[1 + index] = column.shape[1]

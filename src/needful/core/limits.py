@@ -49,7 +49,7 @@ class Deadline:
         return Deadline(seconds, at, self.clock) if at < self.at else self
 
     def with_check_limit(self, count: int) -> Deadline:
-        """Return a deadline that passes when this one does, or after `count` calls of its own `check`.
+        """Return a new deadline that passes after `count` calls of its `check`, or when this one passes.
 
         Unlike a time limit, a limit on the number of calls has the same effect on every machine.
         """

@@ -171,8 +171,8 @@ class Abbreviated:
 
 def _abbreviated(value: object) -> str:
     if isinstance(value, int) and value.bit_length() > 64:
-        # This is a mask of atoms. Python refuses to print very large integers, so print the number of set
-        # bits.
+        # An integer of this size is a bit mask of atoms. Python refuses to print very large integers, so
+        # print the number of set bits instead.
         return counted(value.bit_count(), "bit")
     if isinstance(value, str):
         return repr(value) if len(value) <= MAX_REPR else counted(value, "character")

@@ -88,9 +88,10 @@ class Failure:
         missing: the subgoal atoms that did not hold after the step. Empty if the step failed because a
             negative precondition of the next step held; `detail` then names the atom.
         detail: an explanation for the user.
-        draws: all parameters that were tried for the step in the state before it; of the parameters with
-            which the controller could not start, only the first few are kept.
-        unlisted: the number of draws with which the controller could not start and that are not in `draws`.
+        draws: the parameters that were tried for the step in the state before it. If the controller could
+            not start with many of them, only the first few of these are kept.
+        unlisted: the number of tried parameters that are left out of `draws`. The controller could not
+            start with any of them.
     """
 
     step: int
@@ -235,9 +236,10 @@ class PlanningResult:
         return "" if index < len(self.actions) else "not reached"
 
     def with_missed_step(self) -> PlanningResult:
-        """Return this result extended by the best try of the failed step, to show where it ended.
+        """Return this result with the best try of the failed step added to its actions and states.
 
-        The result does not change if the task was solved or if the controller of the failed step never ran.
+        Pictures can then show where this try ended. The result does not change if the task was solved, or
+        if the controller of the failed step never ran.
         """
         failure = self.failure
         best = None if failure is None else failure.best_draw
@@ -307,7 +309,7 @@ class AgentResult:
         statistics: counters and times of all planning for the task.
         suspects: the suspects of all calls of the planner; if a ground operator was a suspect several
             times, only the latest `Suspect` is kept.
-        ignored: the preconditions that one of the plans ignores; see `PlanningResult`.
+        ignored: the preconditions that at least one of the plans ignores; see `PlanningResult`.
     """
 
     outcome: Outcome

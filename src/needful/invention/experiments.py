@@ -4,6 +4,9 @@ For each task, only the first abstract plan that the planner finds is executed. 
 sampled until the step makes all atoms true that the rest of the plan needs. If no sample achieves this, but
 only atoms of invented predicates are missing, the bounds in their definitions may be too strict. The
 experiment then continues with the next step. If the next step succeeds, this is evidence for looser bounds.
+
+A use is an operator with its objects in a state. A use is true if the action has the predicted effects, and
+false otherwise.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ FAILED_STEP = 0.25
 
 @dataclass(frozen=True, slots=True)
 class ReplaySampler:
-    """Samples an operator's parameters: reuses the offsets of a random demonstrated use.
+    """Samples the controller's parameters for an operator, by the offsets of a random demonstrated use.
 
     The anchor of a parameter is a feature that is usually close to it (see `sampler_learning.sampling`).
     The offset is the difference between the parameter and its anchor.
@@ -73,7 +76,7 @@ class Trials:
 
     @property
     def solved(self) -> int:
-        """The number of tasks that the first plan solved."""
+        """The number of tasks that were solved by the first plan that the planner found."""
         return sum(share == 1.0 for share in self.progress)
 
     @property
@@ -103,9 +106,9 @@ class Simulator:
         max_nodes: the limit of the search for each plan.
         seed: the seed of all random numbers.
         deadline: raises once the time is up.
-        samples: the maximum number of samples of its parameters with which a step is executed.
-        draws: the maximum number of samples that are drawn for a step. Samples with which the action cannot
-            start, such as a position inside a wall, count as well.
+        samples: the maximum number of times that a step is executed, each time with other parameters.
+        draws: the maximum number of samples of parameters that are drawn for a step. Unlike `samples`, this
+            includes samples with which the action cannot start, such as a position inside a wall.
     """
 
     execute: Execute
@@ -155,8 +158,9 @@ class Simulator:
     ) -> tuple[dict[str, list[Use]], dict[str, list[Use]]]:
         """Execute suspicious plans from demonstrated states; return the operators' true and false uses.
 
-        `Suffix.suspicious` defines which plans in `suffixes` are suspicious. The weight of a false use is
-        the cost of its plan. `training` contains the demonstrations from which `data` was learned.
+        A use is true if the operator's action had the predicted effects, otherwise false. The weight of a
+        false use is the cost of its plan. `Suffix.suspicious` defines which plans in `suffixes` are
+        suspicious. `training` contains the demonstrations from which `data` was learned.
         """
         samplers = self.samplers(data, training)
         true: dict[str, list[Use]] = defaultdict(list)
@@ -197,7 +201,8 @@ class Simulator:
     ) -> float:
         """Execute a plan as far as possible, record true and false uses, and return the progress.
 
-        The progress is the fraction of the plan's steps before the first failed step.
+        A use is true if the step had the predicted effects, otherwise false. The progress is the fraction
+        of the plan's steps before the first failed step.
         """
         state, reached, strict = task.initial_state, 0, True
         subgoals = necessary_atoms(plan, task.goal)
@@ -207,8 +212,8 @@ class Simulator:
             name = step.operator.name
             use = Use(state, step.objects)
             effects = step.add_effects & subgoal
-            # Needed atoms of given (not invented) predicates that held before the step, and do not hold
-            # after it. The operator does not predict this.
+            # The atoms of given (not invented) predicates that the plan needs, and that became false in the
+            # step although the operator does not predict this.
             lost = {one for one in missing if one.predicate.definition is None and one.holds(state)}
             if after is not None and not missing & effects and not lost:
                 # If all effects held before the step, its success proves nothing.

@@ -22,8 +22,8 @@ from needful.core.state import feature_array
 # one of `HEADINGS`.
 COORDINATES = ("x", "y", "z")
 HEADINGS = ("theta", "heading", "yaw", "angle", "rotation")
-# An integer feature with at most this number of distinct values may be a flag. It is not compared with
-# features of other names.
+# An integer feature with at most this number of distinct values may be a flag, such as 0 or 1 for "is
+# open". It is not compared with features that have other names.
 FLAG_VALUES = 2
 
 

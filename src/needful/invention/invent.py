@@ -44,8 +44,9 @@ from needful.invention.search import UsesByName, climb, first_steps, prune
 from needful.planning.planners import make_planner
 
 # With a simulator, the first search accepts only clear predicates. A predicate is clear if it excludes
-# false steps with a total weight of at least this share of the initial cost. The other predicates are left
-# to experiments, which find them more reliably.
+# enough false steps from plans, that is, steps without the predicted effects. Enough means: the costs of
+# the plans of these steps (see `Suffix`) add up to at least this share of the initial cost of all plans.
+# The other predicates are left to experiments, which find them more reliably.
 CLEAR_SHARE = 0.05
 # The value of `InventionConfig.keep` that withholds no predicate.
 KEEP_ALL = ("all",)
@@ -144,7 +145,8 @@ def invent_predicates(
     )
 
 
-# The reason for each definition, and for each definition without its bound, because bounds are moved later.
+# Maps each invented definition to the reason for it: the accepted proposal, and whether it is based on
+# experiments. Definitions without their bounds are keys as well, because bounds are moved later.
 Reasons: TypeAlias = dict[Definition | tuple[Expression, str], tuple[Proposal, bool]]
 
 
@@ -155,10 +157,11 @@ def _with_experiments(
     given: Sequence[Predicate],
     config: InventionConfig,
 ) -> tuple[tuple[Predicate, ...], Reasons, tuple[float, ...], tuple[int, ...]]:
-    """Alternate the search and experiments; return predicates, reasons, costs and numbers of solved tasks.
+    """Search for predicates, repair them by experiments, and do both once more if tasks remain unsolved.
 
-    Both searches accept only predicates with enough evidence, and the first one only clear ones (see
-    `CLEAR_SHARE`). If all tasks are solved in the experiments that follow, there is no second search.
+    Return the predicates, the reasons for them, the costs of plans in the searches, and the numbers of
+    tasks that were solved in the experiments. Both searches accept only predicates with enough evidence,
+    and the first one only clear ones (see `CLEAR_SHARE`).
     """
 
     def blame(scored: Scored) -> tuple[UsesByName, UsesByName]:
@@ -251,7 +254,8 @@ def _split(count: int, scoring: int) -> tuple[range, range]:
 def _invented(definition: AnyDefinition, name: str, reasons: Reasons) -> InventedPredicate:
     """Return an invented predicate with the reason for it.
 
-    A conjunction gets the reason of one of its parts: the part that excludes the most false uses.
+    A conjunction gets the reason of one of its parts: the part that excludes the most false uses (steps of
+    plans without the predicted effects).
     """
     found = [reasons.get(part) or reasons[part.without_bound] for part, _ in definition.parts]
     proposal, in_simulator = max(found, key=lambda reason: len(reason[0].which))

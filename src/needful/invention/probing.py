@@ -1,11 +1,12 @@
 """Probe in the simulator how far beyond a bound an operator still works, and widen the bound.
 
-A bound is fitted to the true uses that are known. If an action without parameters makes the predicate true,
+An invented predicate compares a value, such as a distance, with a bound. The bound is fitted to the known
+uses of operators that had the predicted effects. If an action without parameters makes the predicate true,
 the value may be about the same in all these uses. For example, a gripper always stops exactly above a
-screw. Such uses do not show how much the value can vary. If the bound is too strict, other parameters
-cannot be tried, because the action has none. So the operators that need the predicate are executed in
-demonstrated states in which all their other preconditions hold. The new bound is halfway between the
-farthest success and the nearest failure.
+screw. Such uses do not show how much the value can vary. If the bound is too strict, other values cannot be
+tried, because the action has no parameters. So the operators that need the predicate are executed in
+demonstrated states in which all their other preconditions hold, but the value is beyond the bound. The new
+bound is halfway between the farthest success and the nearest failure.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A use of an operator in which everything that the operator needs holds, except the probed part.
+    """An operator in a state in which everything that it needs holds, except one comparison with a bound.
 
-    The probed part is a part of a predicate. `excess` is the distance of its value from its bound.
+    The comparison is part of an invented predicate. `excess` is the distance of its value from the bound.
     """
 
     excess: float
@@ -109,7 +110,10 @@ def _fixed(data: Sequence[OperatorData]) -> set[Predicate]:
 
 
 def needs_fixed(operator: Operator, data: Sequence[OperatorData]) -> bool:
-    """Return whether an operator needs a predicate that an action without parameters makes true."""
+    """Return whether an operator needs a predicate from `_fixed`.
+
+    Such an invented predicate is made true by an action without parameters.
+    """
     return not _fixed(data).isdisjoint(atom.predicate for atom in operator.preconditions)
 
 
@@ -120,11 +124,12 @@ def collect_probes(
     positions: tuple[int, ...],
     demonstrations: Sequence[Demonstration],
 ) -> Iterator[Probe]:
-    """Yield uses of an operator in which only a part of its precondition `atom` is false.
+    """Yield uses of an operator in which only `part`, a part of its precondition `atom`, does not hold.
 
-    Each use is a demonstrated use in which one of the atom's objects is replaced. At most `MAX_SHOWN`
-    demonstrated uses are considered. `positions` contains, for each argument of the part, its index among
-    the arguments of the atom.
+    Each use is a demonstrated use in which one of the atom's objects is replaced by another. At most
+    `MAX_SHOWN` demonstrated uses are considered. `part` is a comparison in the definition of the atom's
+    predicate. `positions` contains, for each argument of the part, its index among the arguments of the
+    atom.
     """
     operator = data.operator
     indices = [operator.parameters.index(variable) for variable in atom.variables]
@@ -178,11 +183,11 @@ def _only_false(part: Definition, step: GroundOperator, atom: LiftedAtom, state:
 
 
 def widened(part: Definition, probes: Sequence[Probe], works: Callable[[Probe], bool]) -> Definition:
-    """Return a definition whose bound is halfway between the farthest success and the nearest failure.
+    """Return `part` with a bound halfway between the farthest success and the nearest failure.
 
-    Both are found by a binary search. It assumes that a use works if a use farther from the bound works. If
-    all uses work, the new bound is a little beyond the farthest use. If none works, the bound stays the
-    same.
+    `part` is a comparison with a bound. The function `works` executes a probe. Both probes are found by a
+    binary search, which assumes that a probe works if another one farther from the bound works. If all
+    probes work, the new bound is a little beyond the farthest one. If none works, the bound stays the same.
     """
     unique = {probe.excess: probe for probe in reversed(probes)}
     nearest = sorted(unique.values(), key=lambda probe: probe.excess)
@@ -207,9 +212,10 @@ def probe_elsewhere(
 ) -> tuple[list[Use], list[Use]]:
     """Execute an operator in demonstrated states in which it should work; return true and false uses.
 
-    In these states, the preconditions hold, but the operator was not demonstrated. They are other states of
-    the demonstrations that use the operator. The objects are those of a demonstrated use, or one of them is
-    replaced. At most `MAX_PROBES` uses are executed, at regular intervals.
+    A use is true if the operator's effects came true, otherwise false. In the chosen states, the
+    preconditions hold, but the operator was not demonstrated. They are other states of the demonstrations
+    that use the operator. The objects are those of a demonstrated use, or one of them is replaced. At most
+    `MAX_PROBES` uses are executed, at regular intervals.
     """
     operator = data.operator
     probes: dict[Use, GroundOperator] = {}

@@ -27,12 +27,13 @@ from needful.core.state import State, feature_array
 # already used, with another bound, adds no complexity: a second bound explains more simply than a second
 # expression.
 PREDICATE_COMPLEXITY = 2
-# True values are the values of an expression in the true uses of an operator; false values are those in its
-# false uses. True values are spread out if their range is at least `MIN_SPREAD` times their distance from
-# the nearest false value. In this case, the distance of a bound from them is about `SLACK` times their
-# range.
+# A use of an operator is true if its effects came true, otherwise false. The values of an expression in
+# true uses are called true values, and those in false uses false values. True values are spread out if
+# their range is at least `MIN_SPREAD` times the gap between them and the nearest false value. The distance
+# of the bound from spread-out values is about `SLACK` times their range.
 SLACK, MIN_SPREAD = 0.1, 0.01
-# A bound includes most uses of an operator if it includes at least this share of them.
+# "Most" means at least this share. For example, a bound includes most uses of an operator if
+# the values of at least this share of the uses satisfy the comparison.
 MOST = 0.9
 
 
@@ -53,6 +54,8 @@ class Use:
 class Proposal:
     """A definition that separates the true uses of an operator from false ones.
 
+    A use is true if its effects came true, otherwise false.
+
     Attributes:
         definition: holds in all true uses.
         controller: the name of the operator's controller.
@@ -60,8 +63,8 @@ class Proposal:
         variables: the positions of the definition's arguments among the operator's parameters.
         excluded: the total weight of the false uses in which the definition does not hold.
         which: the indices of these false uses.
-        margin: the gap between the values of the true uses and the nearest value of an excluded use,
-            divided by the range of all values.
+        margin: the gap between the values of the expression in true uses and its nearest value in an
+            excluded use, divided by the range of all values.
         evidence: how surprising it is, in bits, that the definition separates the uses.
         alternatives: other definitions that hold in the same demonstrated states.
         reuses: whether the definition differs only in its bound from a predicate that is already used.
@@ -118,7 +121,8 @@ def propose(
             for compare, sign in (("<=", 1.0), (">", -1.0)):
                 limit = float(np.max(sign * positive))
                 outside = sign * negative > limit
-                # The evidence with the greatest possible margin, and before the bound is loosened.
+                # An upper limit of the evidence: with the greatest possible margin, and with the strictest
+                # bound.
                 most = evidence_of(len(positive), len(negative), outside.sum(), 1.0, expression.complexity)
                 if not outside.any() or most <= min_evidence:
                     continue
@@ -159,9 +163,10 @@ def shared_limit(
 ) -> float:
     """Return `limit`, or a greater limit below `ceiling` that includes the true uses of other operators.
 
-    Operators often share a condition, but a learned operator requires only conditions that hold in all of
-    its true uses. So if `limit` includes most of an operator's true uses, but not all, the new limit
-    includes all of them. All values are multiplied by `sign`, which is 1 for upper and -1 for lower bounds.
+    A use is true if its effects came true. Operators often share a condition, but a learned operator
+    requires only conditions that hold in all of its true uses. So if `limit` includes most of another
+    operator's true uses, but not all, the new limit includes all of them. All values are multiplied by
+    `sign`, which is 1 for upper and -1 for lower bounds.
     """
     found = limit
     for operator, uses in others:
@@ -182,10 +187,11 @@ def spread_of(values: np.ndarray) -> float:
 def evidence_of(true: int, false: int, excluded: int, margin: float, complexity: int) -> float:
     """Return how surprising a separation is, in bits.
 
-    Suppose that values are unrelated to truth. Then C(false, excluded) / C(true + false, excluded) is the
-    probability that the `excluded` most extreme of all values all belong to false uses. The evidence is
-    -log2 of this probability, minus two amounts. The first is -log2(margin), because a separation by a
-    narrow gap is less convincing. The second is one bit per unit of complexity.
+    There are `true` uses whose effects came true and `false` other uses. A bound excludes the `excluded`
+    most extreme values, and all of them belong to false uses. If values were unrelated to truth, this would
+    happen with the probability C(false, excluded) / C(true + false, excluded). The evidence is -log2 of
+    this probability, minus two amounts. The first is -log2(margin), because a separation by a narrow gap is
+    less convincing. The second is one bit per unit of complexity.
     """
     chance = math.comb(true + false, excluded) / math.comb(false, excluded)
     return math.log2(chance) + math.log2(margin) - complexity
@@ -253,7 +259,7 @@ class UseFeatures:
         return self._values[key]
 
     def greatest(self, expression: Expression, arguments: tuple[int, ...], sign: float) -> float:
-        """Return the greatest value of an expression, multiplied by `sign`, of all uses."""
+        """Return the maximum, over all uses, of `sign` times the value of an expression."""
         key = expression, arguments, sign
         if key not in self._greatest:
             self._greatest[key] = float(np.max(sign * self.values(expression, arguments)))
@@ -298,10 +304,11 @@ class UseFeatures:
         return self._columns[index, kind]
 
     def _groups(self, kind: Type) -> list[tuple[list[int], np.ndarray, np.ndarray]]:
-        """Return the objects of a type in all uses; uses with the same number of such objects form a group.
+        """Return the numbers and features of the objects of a type, in groups of uses.
 
-        A group consists of the indices of its uses, and of two arrays with one row per use: the numbers of
-        the objects, and their features.
+        The uses of a group have the same number of such objects, so that arrays can hold them. A group
+        consists of the indices of its uses, and of two arrays with one row per use: the numbers of the
+        objects, and their features.
         """
         if kind not in self._all:
             rows: dict[int, list[int]] = {}

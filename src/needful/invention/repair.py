@@ -1,9 +1,9 @@
 """Repair a vocabulary with experiments in the simulator: move bounds, and add predicates.
 
-Without a simulator, only demonstrated states are known. The simulator shows where plans really fail. If a
+Without a simulator, only demonstrated states are known. The simulator shows where plans really fail. If the
 use of an operator fails (a false use), a bound must be stricter or a further predicate is needed. If a use
-succeeds although a bound forbids it, the bound must be looser. Many expressions separate a few uses by
-chance, so a change needs evidence (`Proposal.evidence`).
+succeeds (a true use) although a bound forbids it, the bound must be looser. Many expressions separate a few
+true uses from a few false ones by chance, so a change needs evidence (`Proposal.evidence`).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from needful.invention.search import UsesByName, true_uses
 MIN_IMPROVEMENT = 0.25
 # Of all proposals that exclude the same failed uses, at most this number are tried.
 MAX_EQUIVALENT = 2
-# The maximum number of times that bounds are widened. Each time, more values of other predicates can be
-# probed, because a precondition with a wider bound holds in more states.
+# The maximum number of times that bounds are widened (see `widen_bounds`). Each time, there are more states
+# for experiments with other predicates, because a precondition with a wider bound holds in more states.
 WIDENINGS = 3
 
 
@@ -38,7 +38,8 @@ class Repair:
     Attributes:
         scored: the predicates, and the operators learned with them from all demonstrations.
         accepted: the proposals that were accepted.
-        solved: the number of practice tasks that first plans solved, at the start and after each change.
+        solved: the number of practice tasks that were solved by the planner's first plan, at the start and
+            after each change.
     """
 
     scored: Scored
@@ -160,9 +161,9 @@ class Bench:
         """Correct bounds and add predicates with experiments outside of plans, if results do not get worse.
 
         First, bounds are widened as far as operators still work (`widen_bounds`). The old, stricter bounds
-        may have excluded some false uses by chance. So if a bound has moved, operators are executed in
-        further states (`probe_elsewhere`), and changes that exclude the false uses are tried. Return the
-        predicates with their operators, the results, and the proposals of the accepted change.
+        may have excluded some false uses (failures) by chance. So if a bound has moved, operators are
+        executed in further states (`probe_elsewhere`), and changes that exclude the false uses are tried.
+        Return the predicates with their operators, the results, and the proposals of the accepted change.
         """
         widened = scored
         for _ in range(WIDENINGS):
@@ -231,8 +232,8 @@ def _changes(
     """Yield at most `limit` changes that the experiments suggest.
 
     The first change moves all bounds, and adds for each operator the proposal with the most evidence. Each
-    of the next changes moves one bound. The other changes add one proposal each. Each proposal is tried
-    twice: with `usual` True and with `usual` False (see `add_proposal`).
+    of the next changes moves the bounds of one predicate. The other changes add one proposal each. Each
+    proposal is tried twice: with `usual` True and with `usual` False (see `add_proposal`).
     """
     demonstrations = scorer.abstractor.demonstrations
     uses: dict[str, Uses] = {}
@@ -275,10 +276,11 @@ def _changes(
 
 
 def _known_first(proposals: Sequence[Proposal], predicates: Sequence[Predicate]) -> list[Proposal]:
-    """Move proposals that only change the bound of an existing predicate to the front.
+    """Return the proposals, with those first that only change the bound of an existing predicate.
 
-    They must exclude most of the false uses that the first proposal excludes. A new bound for an expression
-    that is already used is a simpler explanation than a new expression.
+    Such a proposal is moved to the front if the number of false uses (failures) that it excludes is most of
+    the number that the first proposal excludes. A new bound for an expression that is already used is a
+    simpler explanation than a new expression.
     """
     used = {part.without_bound for one in predicates if one.definition for part, _ in one.definition.parts}
     enough = MOST * len(proposals[0].which) if proposals else 0

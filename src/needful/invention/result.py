@@ -11,7 +11,8 @@ from needful.core.demonstrations import Demonstration
 from needful.core.model import Vocabulary
 from needful.core.objects import counted
 
-# The maximum number of values that are recorded for a comparison: in true uses, and again in false uses.
+# The maximum number of values that are recorded for a comparison, from uses whose effects came true. As
+# many values may be recorded from the other uses.
 MAX_EXAMPLES = 40
 # The key of the examples in the entry of an invented predicate in model.json.
 EXAMPLES = "examples"
@@ -99,8 +100,8 @@ class Invention:
         predicates: the invented predicates, with reasons.
         costs: the cost of plans without invented predicates, then after each round of the search. 0 means
             that plans agree with the demonstrations.
-        solved: the number of practice tasks that first plans solved, at the start and after each change
-            that experiments led to. Empty without a simulator.
+        solved: the number of practice tasks that were solved by the planner's first plan, at the start and
+            after each change that experiments led to. Empty without a simulator.
         practice_tasks: the number of practice tasks.
         tried: the number of vocabularies that were tried.
     """

@@ -30,7 +30,7 @@ from needful.invention.proposals import (
 )
 from needful.invention.scoring import Scorer
 
-# The true and the false uses of an operator.
+# The uses of an operator in two groups: those in which its effects came true, and the others.
 Uses: TypeAlias = tuple[UseFeatures, UseFeatures]
 Part: TypeAlias = tuple[Definition, tuple[int, ...]]
 
@@ -47,8 +47,9 @@ def add_proposal(
     First case: exactly one predicate, or part of a conjunction, differs from the proposal only in the
     bound. If the operator needs this predicate for the same objects, the predicate gets the proposal's
     bound. If the operator does not need it, the proposal becomes a second predicate, because operators can
-    need different bounds: the distances for grasping and for placing may differ. If `usual` is False, these
-    two outcomes are swapped.
+    need different bounds: the distances for grasping and for placing may differ. If `usual` is False, it is
+    the other way round: if the operator needs the predicate, the proposal becomes a second predicate;
+    otherwise the predicate gets the proposal's bound.
 
     Second case: there is no such predicate, or there are several. If `usual` is True, the proposal is
     combined with the predicates that the operator needs for the same objects. The result is a conjunction.
@@ -108,7 +109,7 @@ def _needed(
 def _conjunction(
     partners: Sequence[tuple[Predicate, tuple[int, ...]]], proposal: Proposal
 ) -> Conjunction | None:
-    """Return the conjunction of a proposal and predicates; None if an argument has different types."""
+    """Return the conjunction of a proposal and predicates; None if types of arguments do not match."""
     order = sorted(proposal.variables)
     parts: list[Part] = []
     for one, arguments in partners:
@@ -174,9 +175,10 @@ def refit(predicate: Predicate, operators: Sequence[Operator], uses: Mapping[str
 def _moved(definition: Definition, true: Sequence[float], false: Sequence[float]) -> Definition:
     """Return the definition with a bound that includes all true values and excludes false ones.
 
-    A bound becomes stricter only if there is evidence. If no false value is beyond the true values, the
-    bound is loosened only for true values that are just beyond it. True values far beyond the bound show
-    that the predicate is not needed, so the bound stays the same.
+    True values are the values of the definition's expression in uses of operators whose effects came true,
+    and false values those in other uses. A bound becomes stricter only if there is evidence. If no false
+    value is beyond the true values, the bound is loosened only for true values that are just beyond it.
+    True values far beyond the bound show that the predicate is not needed, so the bound stays the same.
     """
     if not true:
         return definition

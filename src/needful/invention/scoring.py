@@ -1,10 +1,10 @@
 """Score a set of invented predicates: learn operators with it, and compare their plans with demonstrations.
 
-If a model lacks a predicate, its operators lack preconditions, and its plans are too short. So there is a
-plan from every state of some demonstrations. Each plan is compared with a suffix of the demonstration: its
-rest, from the state in which the plan starts. Because there is a plan from every state, a single predicate
-improves the score even if others are still missing: it corrects the plans from some states. Search is
-limited by nodes, not by seconds, so a score does not depend on the machine.
+If a model lacks a predicate, its operators lack preconditions, and its plans are too short. To measure
+this, the model plans from every state of some demonstrations. Each plan is compared with a suffix of the
+demonstration: its rest, from the state in which the plan starts. A single predicate then improves the score
+even if others are still missing, because it corrects the plans from some of the states. Search is limited
+by nodes, not by seconds, so a score does not depend on the machine.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ from needful.operator_learning.unnamed_objects import named_objects_only
 from needful.planning.interfaces import Planner
 from needful.planning.planners import generate_abstract_plans
 
-# Operators are learned once per set of predicates. So this is the default learner without the parts that
-# take the most time, or that add what a missing predicate should express.
+# Operators are learned again for each set of predicates, so learning must be fast. This is the default
+# learner without the parts that take the most time. Parts that could replace a missing predicate, such as
+# negative preconditions, are left out as well.
 QUICK_LEARNER = OperatorLearningConfig(
     conditions=named_objects_only,
     divide=keep_mixed_operators,
@@ -103,7 +104,10 @@ class Scorer:
     tried: int = field(default=0, init=False)
 
     def score(self, predicates: Sequence[Predicate], stop_above: float = float("inf")) -> Scored:
-        """Learn from the training demonstrations, and plan until the cost exceeds `stop_above`."""
+        """Learn operators from the training demonstrations, and score them by the cost of their plans.
+
+        Planning stops early if the cost exceeds `stop_above`.
+        """
         demonstrations = self.abstractor.with_predicates(predicates)
         data = self._learn([demonstrations[i] for i in self.training])
         operators = [one.operator for one in data]
@@ -117,7 +121,10 @@ class Scorer:
         return Scored(tuple(predicates), self._learn(self.abstractor.with_predicates(predicates)), ())
 
     def generalises(self, scored: Scored) -> bool:
-        """Return whether all demonstrations need about as many operators as the training demonstrations."""
+        """Return whether learning from all demonstrations gives not many more operators than in `scored`.
+
+        The operators of `scored` were learned from the training demonstrations only.
+        """
         everywhere = self.learn(scored.predicates).data
         return 0 < len(everywhere) <= MAX_GROWTH * len(scored.data)
 
@@ -151,7 +158,7 @@ class Suffix:
     cost: float
 
     def suspicious(self, demonstration: Demonstration) -> bool:
-        """Return whether the plan differs from the rest of the demonstration, but is not longer.
+        """Return whether the plan differs from the rest of the demonstration, but is not longer than it.
 
         An operator in such a plan may lack a precondition.
         """
@@ -256,7 +263,7 @@ class DemonstrationAbstractor:
         return tuple(self._extension(definition, index) for index in range(len(self.demonstrations)))
 
     def changes(self, definition: AnyDefinition) -> bool:
-        """Return whether the truth of the definition changes for some objects within a demonstration."""
+        """Return whether, for some objects, the definition holds in some states of a demonstration only."""
         return any(bool((one != one[:1]).any()) for one in self.extension(definition))
 
     def _extension(self, definition: AnyDefinition, index: int) -> np.ndarray:

@@ -1,7 +1,7 @@
-"""Search for a set of invented predicates with which the learned operators plan as demonstrated.
+"""Search for a set of invented predicates with which the plans of learned operators match demonstrations.
 
-The search adds one predicate per round. Its candidates come from `proposals`: each excludes false steps of
-plans that are shorter than the demonstrations.
+The search adds one predicate per round. The module `proposals` proposes predicates. Each of them excludes
+false steps, which lack the predicted effects, from plans that are shorter than the demonstrations.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ def climb(
     clear_share: float = 0.0,
     min_evidence: float = float("-inf"),
 ) -> Climb:
-    """Add the predicate with the highest value until no predicate reduces the cost.
+    """Add the predicate with the highest value until no predicate reduces the cost of plans enough.
 
-    The value is defined in `_best_addition`. The function `blame` finds the steps that proposals should
-    exclude (see `Blame`). Each round considers at most `limit` proposals. A proposal is accepted only if
-    its evidence is greater than `min_evidence`, and the weight of the false uses that it excludes is at
-    least the share `clear_share` of the initial cost.
+    `_best_addition` defines the value. The function `blame` finds the steps of plans that proposals should
+    exclude; these are called false uses (see `Blame`). Each round considers at most `limit` proposals. A
+    proposal is accepted only if its evidence is greater than `min_evidence`, and the weight of the false
+    uses that it excludes is at least the share `clear_share` of the initial cost.
     """
     best = scorer.score(start)
     accepted: list[Proposal] = []
@@ -78,13 +78,13 @@ def _best_addition(
 ) -> tuple[Proposal, Scored] | None:
     """Return the proposal with the highest value, and the scored predicates that include it.
 
-    The value of a proposal is the reduction of the cost, divided by the proposal's complexity. But the
-    reduction counts only up to the weight of the false uses that the proposal excludes. `Proposal.value` is
-    thus an upper bound. The proposals are in the order of this bound; they are tried until it is below the
-    best value. Return None if no value reaches `MIN_GAIN`.
+    The value of a proposal is the reduction of the cost, divided by the proposal's complexity. The
+    reduction counts at most as much as the weight of the false uses that the proposal excludes. So
+    `Proposal.value` is an upper bound of the value. The proposals are sorted by this bound, and are tried
+    until it is below the best value. Return None if no value reaches `MIN_GAIN`.
 
-    Proposals whose operators do not generalise to all demonstrations are rejected, with all proposals for
-    the same arguments: these usually separate the same states.
+    A proposal is rejected if its operators do not generalise to all demonstrations. All proposals with the
+    same types of arguments are then rejected too: they usually hold in the same states.
     """
     rejected: set[tuple[Type, ...]] = set()
     chosen: tuple[Proposal, Scored] | None = None
@@ -117,8 +117,9 @@ def prune(scorer: Scorer, scored: Scored) -> Scored:
     return scored
 
 
-# A function that finds the steps that make plans differ from demonstrations. It returns the true and the
-# false uses of operators in the plans of a `Scored`, by the operators' names.
+# A function that finds the steps that make plans differ from demonstrations. It returns two maps from the
+# names of operators to uses in the plans of a `Scored`: true uses, which had the predicted effects, and
+# false uses, which did not.
 Blame: TypeAlias = Callable[[Scored], tuple[UsesByName, UsesByName]]
 
 
@@ -147,8 +148,8 @@ def true_uses(
     """Return the demonstrated uses of an operator.
 
     The operator was learned from the `demonstrations` with the indices `training`. A use counts even if a
-    precondition with an invented predicate did not hold: its bound may be too strict. Such uses are found
-    if the action determines all parameters of the operator.
+    precondition with an invented predicate did not hold: the bound of this predicate may be too strict.
+    Such uses are found only if all parameters of the operator are arguments of its controller.
     """
     operator = data.operator
     found = {(training[one.demonstration], one.step, one.objects): None for one in data.groundings}
@@ -218,8 +219,8 @@ def _ranked_proposals(
 ) -> list[Proposal]:
     """Return the most valuable proposals with more evidence than `min_evidence`, in order.
 
-    Of the proposals that hold in the same demonstrated states, the first one is kept, and the others are
-    its alternatives.
+    If several proposals hold in the same demonstrated states, the most valuable one is kept, and the others
+    become its alternatives.
     """
     true, false = blame(scored)
     known = []
@@ -260,8 +261,8 @@ def _ranked_proposals(
 def not_weaker(proposals: Sequence[Proposal]) -> Iterator[Proposal]:
     """Yield the proposals for an operator that are not weaker than the one with the most evidence.
 
-    A proposal is weaker if it excludes only some of the false uses that the other one excludes, without
-    being simpler. For example, a distance in x excludes fewer failures than the distance in x and y.
+    A proposal is weaker if it excludes only some of the false uses (failures) that the other one excludes,
+    and is not simpler. For example, a distance in x excludes fewer failures than the distance in x and y.
     """
     if not proposals:
         return

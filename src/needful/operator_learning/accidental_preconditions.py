@@ -32,8 +32,8 @@ from needful.core.state import State
 from needful.errors import CheckedSettings, DemonstrationError, at_least
 from needful.seeding import rng_for
 
-# A mispredicted atom becomes a delete effect only if it holds in no situation in which the operator is
-# applicable. At most this number of situations is checked.
+# An atom that becomes false in an experiment, against the prediction, can become a delete effect only if it
+# holds in no state in which the operator is applicable. At most this number of states is checked.
 MAX_USUAL_SITUATIONS = 500
 
 
@@ -44,8 +44,8 @@ class ExperimentConfig(CheckedSettings):
     Attributes:
         experiments: the maximum number of experiments per precondition. Each starts in a different state
             if there are enough states.
-        tries: how often the controller's parameters are sampled in one experiment before the experiment
-            counts as failed.
+        tries: the maximum number of samples of the controller's parameters in one experiment. If all of
+            them fail, the experiment counts as failed.
         practice_tasks: the number of training tasks without a demonstration that the learner tries to
             solve. If the learned model cannot solve a task, the learner tries again with fewer
             preconditions or other samples of parameters. A solution found in this way becomes a
@@ -78,8 +78,9 @@ class ExaminedPreconditions(Abbreviated):
     Attributes:
         model: the model without accidental preconditions.
         dropped: the accidental preconditions.
-        doubtful: for each operator's name, the preconditions that stay but may be accidental. Either
-            there was no experiment, or the add effects held after some experiment without the precondition.
+        doubtful: for each operator's name, the preconditions that stay, although they may be accidental.
+            For such a precondition, there was no experiment, or the add effects held after at least one
+            experiment in which the precondition did not hold.
     """
 
     model: PlanningModel
@@ -98,9 +99,9 @@ def drop_accidental_preconditions(
 
     To examine a precondition, experiments execute the operator's controller in states in which only this
     precondition does not hold. The precondition is dropped if there was at least one experiment, and all
-    predicted atoms held after each experiment. Some mispredicted atoms are tolerated: atoms that are not
-    add effects and that hold in no state in which the original operator is applicable. These atoms become
-    delete effects.
+    predicted atoms held after each experiment. There is one exception: an atom may become false against the
+    prediction if it is no add effect and holds in no state in which the original operator is applicable.
+    Such an atom becomes a delete effect.
 
     Preconditions that are also add effects (keep effects) are never dropped. Operators that add nothing
     keep all their preconditions, because their experiments would succeed even if the controller did
@@ -241,13 +242,13 @@ def _states(index: int, demonstration: Demonstration, execute: Execute) -> Itera
 def situations_lacking(
     atom: LiftedAtom | None, operator: Operator, situations: Sequence[Situation]
 ) -> Iterator[tuple[Situation, tuple[Object, ...]]]:
-    """Yield situations in which `atom` does not hold, with the objects to ground the operator.
+    """Yield the situations in which an operator is applicable and `atom` does not hold, with the objects.
 
-    `operator` no longer has `atom` as a precondition. It is applicable in the yielded situations: its
-    preconditions hold, and its negative preconditions do not. If `atom` is None, all situations in which
-    the operator is applicable are yielded. Objects for which all add effects already hold are skipped,
-    because an experiment with them would prove nothing. A situation is yielded once per choice of objects:
-    first all situations with their first choice, then all situations with their second choice, and so on.
+    The objects are those to which the operator's parameters are bound. `operator` no longer has `atom` as a
+    precondition. If `atom` is None, all situations in which the operator is applicable are yielded. Objects
+    for which all add effects already hold are skipped, because an experiment with them would prove nothing.
+    A situation is yielded once per choice of objects: first all situations with their first choice, then
+    all situations with their second choice, and so on.
     """
     searches = [(one, _groundings(operator, atom, one)) for one in situations]
     while searches:

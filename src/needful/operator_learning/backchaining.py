@@ -8,11 +8,11 @@ The paper's α_i is `necessary[i]`: the atoms that must hold after step i, so th
 chain reach the goal. A transition is reached if the atoms that must hold after it are known. The reached
 transitions are all covered transitions, and the one at which the chain ends.
 
-Backchaining and partitioning find the best operator for every transition. Both are repeated for many sets
-of operators, and each set differs from the previous one in one or two operators (`OperatorDiff`). Therefore
-results are reused. If the atoms that must hold after a transition are the same as before, its previous best
-operator is compared only with new operators. All operators of the transition's controller are compared
-again only if these atoms changed or the previous best operator was removed.
+Backchaining is repeated for many sets of operators, and each set differs from the previous one in one or
+two operators (`OperatorDiff`). Therefore results are reused. If the atoms that must hold after a transition
+are the same as before, its previous best operator is compared only with new operators. All operators of the
+transition's controller are compared again only if these atoms changed or the previous best operator was
+removed. The module `partition`, which also finds the best operator for each transition, does the same.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from needful.operator_learning.matching import SKIPPED, ChainLink, Matcher
 
 
 class OperatorLike(Protocol):
-    """An operator or a candidate (a stripped operator); its text identifies it within a set."""
+    """An operator, or a candidate (an operator without the parts that are induced from data)."""
 
     @property
     def text(self) -> str:
-        """The operator as text; it identifies the operator within a set."""
+        """The operator as text; in a set of operators, no two have the same text."""
         ...
 
     @property
@@ -85,10 +85,10 @@ class OperatorDiff(Generic[AnyOperator]):
 
 @dataclass(frozen=True, eq=False)
 class Backchain:
-    """The chain of one demonstration: the grounded operators that explain its last transitions.
+    """The result of backchaining through one demonstration: grounded operators that explain its last steps.
 
-    `links` has one grounded operator per covered transition, in the order of the transitions. The last link
-    belongs to the last transition.
+    Backchaining starts at the last transition and stops at the first one that no operator explains. `links`
+    has one grounded operator per explained (covered) transition, in the order of the transitions.
     """
 
     demonstration: EncodedDemonstration
@@ -105,30 +105,31 @@ class Backchain:
 
     @property
     def failing(self) -> EncodedTransition | None:
-        """The last uncovered transition, at which the chain broke; None if all are covered."""
+        """The last uncovered transition, at which backchaining stopped; None if all are covered."""
         return self.demonstration.transitions[self.uncovered - 1] if self.uncovered else None
 
     @cached_property
     def necessary(self) -> tuple[int | None, ...]:
         """For each state i, the atoms α_i that must hold, as a bit mask; None if α_i is unknown.
 
-        α_i is unknown for the states before the transition at which the chain broke.
+        α_i is unknown for the states before the transition at which backchaining stopped.
         """
         reached = (*(link.necessary for link in self.links), self.demonstration.goal)
         return (None,) * self.uncovered + reached
 
     @cached_property
     def needed(self) -> tuple[int, ...]:
-        """For each transition, the atoms that it must add, as a bit mask; 0 if the chain did not reach it.
+        """For each transition, the atoms that it must add, as a bit mask.
 
-        These atoms must hold after transition i but do not hold before it: α_i \\ s_{i-1}.
+        These atoms must hold after transition i but do not hold before it: α_i \\ s_{i-1}. The mask is 0 if
+        they are unknown, because backchaining stopped at a later transition.
         """
         pairs = zip(self.demonstration.transitions, self.necessary[1:], strict=True)
         return tuple((after or 0) & ~transition.before for transition, after in pairs)
 
     @cached_property
     def needed_or_unknown(self) -> tuple[int | None, ...]:
-        """The same as `needed`, but None for the transitions that the chain did not reach."""
+        """The same as `needed`, but None if backchaining stopped at a later transition."""
         pairs = zip(self.needed, self.necessary[1:], strict=True)
         return tuple(None if after is None else needed for needed, after in pairs)
 
@@ -139,7 +140,7 @@ class Backchain:
 
     @cached_property
     def controllers(self) -> frozenset[str]:
-        """The names of the controllers of the reached transitions."""
+        """The names of the controllers of all transitions that backchaining explained or stopped at."""
         reached = self.demonstration.transitions[max(self.uncovered - 1, 0) :]
         return frozenset(transition.controller.name for transition in reached)
 
@@ -149,19 +150,24 @@ def backchain(
 ) -> Backchain:
     """Explain the transitions of a demonstration from the last one backwards; return the chain.
 
-    Each link of the chain is the best grounded operator for its transition. An operator is considered only
-    if it predicts all necessary atoms, and if all atoms that it predicts hold after the transition.
+    The chain has one link per explained transition: the best grounded operator for this transition. An
+    operator is considered only if it predicts all necessary atoms, and if all atoms that it predicts hold
+    after the transition.
 
-    `previous` is the chain of the same demonstration for an earlier set of operators, and `diff` compares
-    that set with the current one. If the operator of a previous link still exists, and the same atoms are
-    necessary after its transition, the link is compared only with new operators. If the chain does not
-    change, `previous` is returned.
+    `previous` is the chain of the same demonstration for an earlier set of operators, computed with the
+    same `skip_purposeless`. `diff` compares that set with the current one. Links that cannot have changed
+    are copied from `previous`. If no link changes, `previous` itself is returned.
 
-    Some transitions get the link `SKIPPED` instead of an operator (see `EncodedTransition`). Ignored
-    transitions are always skipped. A skippable transition that adds no atom is skipped if no operator
-    predicts a necessary add effect for it. With `skip_purposeless`, the same holds for skippable
-    transitions that add atoms, but no necessary ones; `previous` must have the same `skip_purposeless`. If
-    an incidental transition adds nothing necessary, its preconditions do not become necessary.
+    Some transitions are skipped: they get the link `SKIPPED` instead of an operator. `EncodedTransition`
+    explains the terms ignored, skippable and incidental.
+
+    - An ignored transition is always skipped.
+    - A skippable transition that adds no atom is skipped if no operator with a necessary add effect
+      explains it.
+    - With `skip_purposeless`, the same is true for a skippable transition that adds atoms, but no necessary
+      ones.
+
+    If an incidental transition adds nothing necessary, its preconditions do not become necessary.
     """
     unchanged = previous.operator_texts <= diff.unchanged_texts
     if previous.links and unchanged and previous.controllers.isdisjoint(diff.new_by_controller):
@@ -244,11 +250,11 @@ class Coverage(Abbreviated):
         return match.objects == objects and match.text == operator.text
 
     def failing(self) -> list[EncodedTransition]:
-        """Return the transitions at which backchaining stopped, in the order in which to repair them.
+        """Return the transitions at which backchaining stopped, at most one per demonstration.
 
-        Each transition belongs to another demonstration. Demonstrations with the fewest covered transitions
-        come first. If these numbers are equal, transitions that must add necessary atoms come first. The
-        order of the demonstrations decides the remaining ties.
+        They are in the order in which learning tries to cover them. Demonstrations with the fewest covered
+        transitions come first. If these numbers are equal, transitions that must add necessary atoms come
+        first. The order of the demonstrations decides the remaining ties.
         """
         broken = [
             (len(chain.links), not chain.needed[chain.failing.step], chain.failing.number, chain.failing)

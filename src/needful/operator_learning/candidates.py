@@ -1,11 +1,11 @@
 """Candidates of hill climbing: operators without the parts that are induced from data.
 
-Hill climbing searches over sets of such stripped operators. A stripped operator has parameters, a
-controller, add effects and required preconditions. The required preconditions are keep effects (atoms that
-are both preconditions and add effects) and conditions on objects that are not arguments of the controller
-(`unnamed_objects`). The other preconditions and the deletes are induced from the transitions that the
-operator explains. Which transitions an operator explains depends on the other operators of the set, so
-induction is repeated for each set.
+An operator without these parts is called stripped. It has parameters, a controller, add effects and
+required preconditions. The required preconditions are keep effects (atoms that are both preconditions and
+add effects) and conditions on objects that are not arguments of the controller (`unnamed_objects`). The
+other preconditions and the deletes are induced from the transitions that the operator explains. Hill
+climbing searches over sets of stripped operators. Which transitions an operator explains depends on the
+other operators of the set, so induction is repeated for each set.
 
 After hill climbing, `merge_types` may add quantified deletes with wider types to a stripped operator. These
 are called widened deletes. Induction does not change them.
@@ -32,11 +32,11 @@ MAX_ORDERS = 36
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Candidate(Abbreviated):
-    """A stripped operator in canonical form, with preferences for the transitions that it explains.
+    """An operator without induced parts, in canonical form, with preferences for some transitions.
 
     Attributes:
-        operator: the stripped operator. It has add effects, required preconditions and widened quantified
-            deletes (from `merge_types`), but no induced parts.
+        operator: the operator. It has add effects, required preconditions and quantified deletes from
+            `merge_types`. The other preconditions and deletes are induced later.
         text: the operator's text, by which candidates are sorted.
         interchangeable_indices: for each parameter, the indices of the parameters that can be swapped with
             it without changing the operator, including its own index.
@@ -58,14 +58,17 @@ class Candidate(Abbreviated):
 
     @property
     def conditions(self) -> frozenset[LiftedAtom]:
-        """The required preconditions that are no keep effects, such as conditions on unnamed objects."""
+        """The required preconditions that are no keep effects: conditions on further objects.
+
+        These objects are not arguments of the controller (see `unnamed_objects`).
+        """
         return self.operator.preconditions - self.operator.add_effects
 
     def reorderings(self, objects: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        """Yield the objects as given, then in all orders that differ only for interchangeable parameters.
+        """Yield the objects as given, then again with objects of interchangeable parameters swapped.
 
-        The order within groups of more than `MAX_REORDERED` such parameters is not changed. There are at
-        most `MAX_ORDERS` orders.
+        `objects` contains one object number per parameter. Objects are not swapped in groups of more than
+        `MAX_REORDERED` interchangeable parameters. At most `MAX_ORDERS` orders are yielded.
         """
         groups = {one for one in self.interchangeable_indices.values() if 1 < len(one) <= MAX_REORDERED}
         for orders in islice(product(*map(permutations, sorted(groups))), MAX_ORDERS):
@@ -94,7 +97,7 @@ def canonical_candidate(
     hints: Mapping[TransitionId, Mapping[Variable, int]],
     pinned: frozenset[TransitionId] = frozenset(),
 ) -> Candidate:
-    """Return the candidate of a stripped operator, with canonical variable names.
+    """Return the candidate of an operator without induced parts, with canonical variable names.
 
     All preconditions of the given operator become required preconditions; its delete effects are dropped.
     Variables in `hints` (preferred objects per transition) get the same canonical names.

@@ -21,8 +21,8 @@ from needful.operator_learning.colour_refinement import Structure, canonical_ord
 from needful.operator_learning.encoding import NumberedDemonstration
 
 PREDICATE, CONTROLLER = 0, 1
-# The kinds of events, and the number of kinds. An atom holds in the first state, becomes true, becomes
-# false, or is part of the goal. An action is executed.
+# The kinds of events: an atom holds in the first state, becomes true, becomes false or is part of the goal,
+# or an action is executed. `KINDS` is the number of kinds.
 INITIAL, ADDED, DELETED, GOAL, EXECUTED, KINDS = range(6)
 
 
@@ -43,14 +43,14 @@ def encode_canonically(
 
 
 class _Recording(NamedTuple):
-    """One demonstration in which atoms and actions are facts with numbers (see `Structure`).
+    """One demonstration in which each atom and each action has a number (see facts in `Structure`).
 
     Attributes:
-        first: the number of the first fact. The facts of the atoms come first, then those of the actions.
-        atoms: the user's atoms, in the order of their facts.
-        initial: the atoms that hold in the first state.
-        changes: for each step, the atoms that became true or false.
-        goal: the atoms of the goal.
+        first: the number of the first atom. The atoms are numbered first, then the actions.
+        atoms: the user's atoms, in the order of their numbers.
+        initial: the numbers of the atoms that hold in the first state.
+        changes: for each step, the numbers of the atoms that became true or false.
+        goal: the numbers of the atoms of the goal.
     """
 
     first: int
@@ -66,8 +66,8 @@ class _Reader:
     def __init__(self) -> None:
         self._recordings: list[_Recording] = []
         self._structure = Structure()
-        # The two maps in `_numbers` give each predicate's name and each controller's name a number from 1.
-        # Predicates and controllers share one numbering; `_found` contains both in the order of numbers.
+        # The first map in `_numbers` gives each predicate's name a number, the second map each controller's
+        # name. No number, from 1 on, is used twice. `_found` has predicates and controllers in this order.
         self._numbers: tuple[dict[str, int], dict[str, int]] = ({}, {})
         self._found: list[Predicate | Controller] = []
         self._objects: list[Object] = []
@@ -120,8 +120,9 @@ class _Reader:
     def names(self, deadline: Deadline) -> CanonicalNames:
         """Return the demonstrations read so far with canonical names, along with the user's names."""
         structure = self._structure
-        # So far, relations are numbered in the order in which they were read. `canonical_order` sorts
-        # relations and types with equal colours by number. Therefore number both in the order of names.
+        # So far, relations (predicates and controllers) are numbered in the order in which they were read.
+        # `canonical_order` sorts relations and types with equal colours by number. Therefore number both in
+        # the order of their names.
         sorted_keys = sorted((name, kind) for kind, known in enumerate(self._numbers) for name in known)
         old_numbers = [self._numbers[kind][name] for name, kind in sorted_keys]
         relations = [self._found[number - 1] for number in old_numbers]
@@ -210,8 +211,8 @@ class _Writer:
         self._object_types = structure.object_types
         self._predicates = {one.name: one for one in predicates.values()}
         self._controllers = controllers
-        # Demonstrations whose objects have the same types share canonical objects. The keys are the types
-        # of the objects, in canonical order.
+        # Demonstrations whose objects have the same types share one table of canonical objects. The keys
+        # are the types of the objects, in canonical order.
         self._tables: dict[tuple[int, ...], AtomTable] = {}
         self._object = functools.cache(lambda rank, kind: Object(f"o{rank:05}", types[kind]))
         names = {number: one.name for number, one in predicates.items()}
@@ -219,7 +220,8 @@ class _Writer:
         rank_of = {number: rank for numbers in ordered for rank, number in enumerate(numbers)}
         ranks = tuple(map(rank_of.__getitem__, structure.argument_objects))
         bounds, facts, positions = structure.arguments()
-        # For each fact, the name of its relation, and the ranks of its objects in canonical order.
+        # For each fact (an atom or an action), the canonical name of its predicate or controller, and the
+        # ranks of its objects in canonical order.
         self._keys: list[AtomKey] = [
             (names[relation], ranks[start:end])
             for relation, (start, end) in zip(self._relations, pairwise(bounds.tolist()), strict=True)

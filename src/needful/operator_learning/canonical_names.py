@@ -66,7 +66,7 @@ class CanonicalNames:
         return self._restored(fitted).operator.text
 
     def by_demonstration(self) -> Iterator[UserNames]:
-        """Yield, for each demonstration, what its numbers stand for."""
+        """Yield, for each demonstration, the user's objects and atoms in the order of their numbers."""
         return map(UserNames, self.indices, self.objects, self.atoms)
 
     def restore(self, hypothesis: Hypothesis) -> list[DecodedOperator]:
@@ -118,9 +118,10 @@ class CanonicalNames:
         return _Restored(stripped.text, self._with_user_names(fitted.operator, renamed), order)
 
     def _with_user_names(self, operator: Operator, variables: Mapping[Variable, Variable]) -> Operator:
-        """Return an operator with the user's names, and with other variables.
+        """Return an operator with the user's names, and with new variables.
 
-        `variables` maps the operator's parameters to the new ones, in the order of the new ones.
+        `variables` maps the operator's parameters to the new variables. The new parameters are in the order
+        of this map.
         """
 
         def atoms(old: Iterable[LiftedAtom]) -> frozenset[LiftedAtom]:

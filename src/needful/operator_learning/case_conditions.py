@@ -1,8 +1,8 @@
 """Divide an operator into cases with different conditions.
 
-For example, a drawer can be pulled out if it is the topmost one, or if the drawer above it is closed. No
-condition held before all transitions of `pull(drawer)`, but each transition satisfied one of the two. The
-operator is divided into one operator per case.
+For example, a drawer can be pulled out if it is the topmost one, or if the drawer above it is closed.
+Neither of the two conditions held before all transitions of `pull(drawer)`, but one of them held before
+each transition. The operator is divided into one operator per case.
 
 A case is a set of atoms that held before some of the transitions: atoms over the operator's parameters, or
 atoms about one unnamed object (an object to which no parameter is bound). `unnamed_objects` decides which
@@ -45,16 +45,17 @@ from needful.operator_learning.unnamed_conditions import (
 # The maximum number of cases, and the minimum number of transitions of a case.
 MAX_CASES = 4
 MIN_TRANSITIONS = 2
-# An atom that steps without purpose added counts as supplied if it held before this many transitions.
+# See `supplied_keys`: an atom is returned if it still held before at least this number of transitions.
 MIN_SUPPLIED = 2
 # The maximum number of divisions of an operator for which the evidence is computed.
 MAX_DIVISIONS = 20
-# The evidence, in bits, that each case after the first one costs: more cases fit more easily by chance.
+# The evidence for a division is reduced by this number of bits for each case after the first one, because a
+# division into more cases fits the transitions more easily by chance.
 BITS_PER_CASE = 2.0
 
 
 class Division(NamedTuple):
-    """A division of an operator into cases, with the evidence for it in bits."""
+    """A division of an operator into cases: one condition per case, and the evidence for it in bits."""
 
     conditions: tuple[Condition, ...]
     bits: float
@@ -69,8 +70,9 @@ def best_division(
 ) -> Division | None:
     """Return the division of an operator into cases with the most evidence; None if there is no division.
 
-    The first case must contain one of the `supplied` atoms, or consist of atoms of one of the given sets of
-    predicates.
+    The search for a division starts with a case that satisfies one of two conditions. Either the case
+    contains one of the `supplied` atoms (see `supplied_keys`), or the names of its predicates are one of
+    the sets in `predicates`.
     """
     if not supplied and not predicates:
         return None
@@ -85,10 +87,11 @@ def best_division(
 
 
 def linking_division(fitted: FittedOperator, opportunities: Opportunities) -> Division | None:
-    """Return the division by atoms that link parameters which no precondition links; None if there is none.
+    """Return the division by atoms that relate unrelated parameters to each other; None if there is none.
 
-    For example, `move(robot, tile)` moves a robot from a tile to the one above, below or beside it. Each
-    case has another atom about the two tiles.
+    Parameters are unrelated if no precondition mentions both, not even indirectly through others. For
+    example, a robot moves from one tile to another, but no precondition relates the two tiles. The cases
+    are that the second tile is above, below or beside the first one.
     """
     component = linked_parameters(fitted.operator)
     if len(set(component)) < 2:
@@ -96,7 +99,7 @@ def linking_division(fitted: FittedOperator, opportunities: Opportunities) -> Di
     for datum in fitted.data:
         atoms = named_atoms(datum, datum[0].before)
         if not any(len({component[index] for index in indices}) > 1 for _, indices in atoms):
-            return None  # For speed: the transition belongs to no case, since each case links parameters.
+            return None  # For speed: each case relates parameters, so this transition belongs to no case.
     search = _CaseSearch(fitted, signatures=None)
     largest = search.largest(search.everything)
     divisions = search.complete([largest], search.classes[largest]) if largest is not None else ()
@@ -104,16 +107,19 @@ def linking_division(fitted: FittedOperator, opportunities: Opportunities) -> Di
 
 
 def consumption_classes(fitted: FittedOperator) -> list[Condition]:
-    """Divide the transitions of an operator into classes, according to an atom that they made false.
+    """Divide the transitions of an operator into classes by an atom that they made false.
 
-    All transitions of a class made the same lifted atom false. This atom has at most one unnamed object (an
-    object to which no parameter is bound). The result has one condition per class: the atoms about the
-    unnamed object that held before all transitions of the class, or only the atom itself if it has no
-    unnamed object. There must be at least two classes, each with at least two transitions; otherwise the
-    result is empty. If several divisions are possible, frequent atoms are preferred.
+    For example, one class took food out of a cupboard and made In(food, cupboard) false, the other class
+    made On(food, table) false. All transitions of a class made the same lifted atom false. It mentions at
+    most one unnamed object (an object to which no parameter is bound).
+
+    The result has one condition per class: the atoms about the unnamed object that held before all
+    transitions of the class, or only the atom itself if it has no unnamed object. The result is empty if
+    there are fewer than two classes, or if a class has fewer than two transitions. If several divisions are
+    possible, atoms that became false more often are preferred.
     """
     if _first_deletes_only_common_atoms(fitted.data):
-        return []  # For speed: the first transition belongs to no class.
+        return []  # For speed: no atom distinguishes the first transition, so it belongs to no class.
     unnamed = [changed_once(datum, datum[0].deleted) for datum in fitted.data]
     named = [named_atoms(datum, datum[0].deleted) for datum in fitted.data]
     support: dict[AtomKey, set[int]] = {}
@@ -141,7 +147,7 @@ def consumption_classes(fitted: FittedOperator) -> list[Condition]:
 
 
 def _first_deletes_only_common_atoms(data: Sequence[Datum]) -> bool:
-    """Return whether all transitions made the atoms false that the first one made false.
+    """Return whether all transitions made the same atoms false as the first one, and maybe others.
 
     Return False if the first transition made an atom about an unnamed object false.
     """
@@ -153,10 +159,12 @@ def _first_deletes_only_common_atoms(data: Sequence[Datum]) -> bool:
 
 
 def supplied_keys(fitted: FittedOperator, purposeless: Iterable[EncodedTransition]) -> set[AtomKey]:
-    """Return the atoms that steps without purpose added before transitions of an operator.
+    """Return the atoms that steps without purpose seem to supply for an operator.
 
-    The atoms still held before the transition. They are lifted over the operator's parameters and at most
-    one unnamed object, and returned only if this happened before at least `MIN_SUPPLIED` transitions.
+    A step has no purpose if nothing that it adds is known to be necessary later. `purposeless` contains
+    these steps. An atom is returned if such a step added it, and it still held before a later transition of
+    the operator, in at least `MIN_SUPPLIED` transitions. The operator may thus need it. The atoms are
+    lifted over the operator's parameters and at most one unnamed object.
     """
     added: dict[int, list[EncodedTransition]] = {}
     for step in purposeless:
@@ -173,17 +181,18 @@ def supplied_keys(fitted: FittedOperator, purposeless: Iterable[EncodedTransitio
 
 
 def predicates_of(atoms: Signature) -> frozenset[str]:
-    """Return the names of the predicates of a condition, without types."""
+    """Return the names of the predicates of a condition; types (see `TYPE_PREFIX`) are left out."""
     return frozenset(name for name, _ in atoms if name[0] != TYPE_PREFIX)
 
 
 class _CaseSearch:
-    """The cases of one operator.
+    """Searches for divisions of one operator into cases.
 
-    Sets of transitions are masks: bit i stands for the i-th transition of the operator's data.
+    A case is a set of atoms that held before some of the operator's transitions. Sets of transitions are
+    masks: bit i stands for the i-th transition of the operator's data.
 
     Attributes:
-        classes: a map from cases to their transitions.
+        classes: a map from each case to its transitions, as a mask.
     """
 
     def __init__(
@@ -192,9 +201,11 @@ class _CaseSearch:
         signatures: SignatureMasks | None,
         supplied: Set[AtomKey] = frozenset(),
     ) -> None:
-        """Find the cases; without `signatures`, only by atoms that link two parameters.
+        """Find the cases.
 
-        The atoms about an unnamed object must relate it to a parameter, or contain a `supplied` atom.
+        Atoms about an unnamed object must relate it to a parameter, or be among the `supplied` atoms. If
+        `signatures` is None, only cases over the operator's parameters are found, with atoms that relate
+        parameters which no precondition relates.
         """
         self._fitted = fitted
         self._arity = len(fitted.operator.parameters)
@@ -230,9 +241,10 @@ class _CaseSearch:
         return found
 
     def _unnamed_features(self) -> dict[int, int]:
-        """Return atoms, or pairs of atoms about one unnamed object, that may characterise a case.
+        """Return the atoms about an unnamed object, and the pairs of such atoms, that may define a case.
 
-        The result maps each of them, as a mask of `SignatureMasks`, to its transitions.
+        Each of them is a mask of `SignatureMasks`. It is mapped to the mask of the transitions before which
+        it held for some unnamed object.
         """
         if self._signatures is None:
             return {}
@@ -253,16 +265,18 @@ class _CaseSearch:
         return found
 
     def _links_parameters(self, key: AtomKey) -> bool:
-        """Return whether an atom links two parameters that no precondition links."""
+        """Return whether an atom mentions two parameters that no precondition relates to each other."""
         return len({self._components[index] for index in key[1]}) > 1
 
     def _shared(
         self, members: int, named: Set[AtomKey] | None = None, unnamed: Sequence[int] | None = None
     ) -> list[Signature]:
-        """Return the maximal sets of atoms that held before all of the given transitions.
+        """Return the maximal sets of atoms that held before all transitions of the mask `members`.
 
-        With `named` or `unnamed`, return only the sets over parameters that contain one of the atoms
-        `named`, and the sets about unnamed objects that contain one of the masks `unnamed`.
+        There are two kinds of sets: atoms over the operator's parameters, and atoms about one unnamed
+        object. The last two arguments restrict the result. With `named`, a set over parameters must contain
+        one of these atoms. With `unnamed`, a set about an unnamed object must contain all atoms of one of
+        these masks.
         """
         ordered = list(bits(members))
         found: list[Signature] = []
@@ -284,7 +298,7 @@ class _CaseSearch:
         return found
 
     def largest(self, rest: int) -> Signature | None:
-        """Return the case with the most transitions in `rest`; None if all have too few."""
+        """Return the case with the most transitions of the mask `rest`; None if all have too few."""
         size = max(((members & rest).bit_count() for members in self.classes.values()), default=0)
         if size < MIN_TRANSITIONS:
             return None
@@ -322,7 +336,7 @@ class _CaseSearch:
         return Division(usable, evidence) if len(usable) == len(cases) else None
 
     def _size(self, cases: Iterable[Signature]) -> tuple[int, int]:
-        """Return the number of atoms with unnamed objects, and the number of all atoms."""
+        """Return, for several cases, the number of atoms with unnamed objects, and of all atoms."""
         atoms = [indices for case in cases for _, indices in case]
         named = range(self._arity)
         return sum(any(one not in named for one in indices) for indices in atoms), len(atoms)
@@ -338,7 +352,10 @@ class _CaseSearch:
 
 
 def _pruned(cases: Sequence[Signature], opportunities: Opportunities) -> list[Signature]:
-    """Drop the atoms with a second unnamed object (index `ANYTHING`) that add no evidence."""
+    """Return the cases without atoms that mention a second unnamed object and add hardly any evidence.
+
+    In the key of such an atom, the second object has the index `ANYTHING`.
+    """
     pruned, evidence = list(cases), opportunities.bits(*cases)
     for index, case in enumerate(cases):
         for atom in sorted(key for key in case if ANYTHING in key[1]):
@@ -355,7 +372,10 @@ def required_keys(operator: Operator) -> set[AtomKey]:
 
 
 def linked_parameters(operator: Operator) -> list[int]:
-    """Return a number for each parameter; parameters that preconditions link, also indirectly, share it."""
+    """Return a group number for each parameter; related parameters are in the same group.
+
+    Two parameters are related if a precondition mentions both, or if both are related to a third one.
+    """
     component = list(range(len(operator.parameters)))
     for _, indices in required_keys(operator):
         linked = {component[index] for index in indices}

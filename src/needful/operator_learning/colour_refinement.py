@@ -25,9 +25,9 @@ import numpy.typing as npt
 
 from needful.core.limits import Deadline
 
-# The maximum number of rounds in which a part gets a new colour because other parts have the same colour.
-# The limit applies to types and relations together, and to objects. Parts that still have equal colours
-# after the last round are sorted by name.
+# The maximum number of times that a part gets a new colour because another part has the same colour. Types
+# and relations together may use this number, and objects may use it again. Parts that still have equal
+# colours afterwards are sorted by name.
 MAX_CHOICES = 32
 
 Colours = npt.NDArray[np.uint64]
@@ -104,9 +104,8 @@ class CanonicalOrder:
     """Types, relations (predicates and controllers), objects and demonstrations, sorted by colour.
 
     `objects` contains the objects of all demonstrations. The objects of one demonstration are sorted by
-    type, then by the number of events of facts about the object (largest number first), then by colour. If
-    an operator fits several objects equally well, the learner prefers the objects that come first. These
-    are the objects that are involved in most changes and actions.
+    type, then by the number of changes and actions that involve the object (largest number first), then by
+    colour. If an operator fits several objects equally well, the learner prefers those that come first.
     """
 
     types: list[int]
@@ -180,8 +179,8 @@ class _Refinement:
 
     def __init__(self, structure: Structure, demonstrations: int, deadline: Deadline) -> None:
         self._check = deadline.check
-        # Parts of different kinds start with different colours, because `_count` counts the colours of all
-        # kinds together.
+        # Types, relations, objects and demonstrations start with different colours, because `_count` counts
+        # all their colours together.
         self.types: Colours = np.zeros(len(structure.type_parents), dtype=np.uint64)
         self.relations: Colours = _salted(structure.relation_kinds, 1)
         self.objects: Colours = np.ones(len(structure.object_types), dtype=np.uint64)
@@ -274,7 +273,7 @@ class _Refinement:
         return _mix(own + _sums(len(self.objects), self._argument_objects, about))
 
     def count_events(self) -> npt.NDArray[np.float64]:
-        """Return, for each object, the number of events (see `Structure`) of the facts about it."""
+        """Return, for each object, the number of events (see `Structure`) that involve it."""
         counts = self._event_counts[self._argument_facts]
         sums = np.bincount(self._argument_objects, weights=counts, minlength=len(self.objects))
         return sums.astype(np.float64)

@@ -85,7 +85,7 @@ def _count_atoms(predicate: Predicate, objects: Sequence[Object]) -> int:
 def with_complements(
     demonstrations: Sequence[Demonstration], complements: Mapping[Predicate, Predicate]
 ) -> tuple[Demonstration, ...]:
-    """Return the demonstrations with complement atoms: `not P(a)` holds in the states where P(a) does not.
+    """Return the demonstrations with complement atoms: `not P(a)` is added to each state without P(a).
 
     `complements` maps predicates to their complements. Complement atoms are added only for distinct
     objects, because the parameters of an operator are always bound to distinct objects.

@@ -37,20 +37,21 @@ from needful.operator_learning.unnamed_conditions import (
 # preconditions use the same numbers.
 ENOUGH_BITS = 8.0
 MIN_BITS = 2.0
-# Each other controller for which such a condition was accepted divides `ENOUGH_BITS` by this number. For
-# example, many actions of a robot require that it is in the room of the object.
+# Each other controller for which a condition with the same predicates was accepted divides `ENOUGH_BITS` by
+# this number. For example, many actions of a robot require that it is in the room of the object.
 FAMILIARITY = 2.0
-# The number of demonstrations whose transitions are first searched for shared conditions.
+# The number of demonstrations that are searched first for conditions that held before all transitions.
 SCREENING_DEMONSTRATIONS = 4
-# A condition on a further unnamed object needs this much more evidence than the condition without it.
+# A condition on two objects to which no parameter is bound needs this much more evidence, in bits, than the
+# condition on the first of them alone.
 BITS_PER_OBJECT = 4.0
 
-# The names of the predicates in each case of a division.
+# The names of the predicates in each condition of a proposal.
 Pattern: TypeAlias = frozenset[frozenset[str]]
 
 
 class ProposalKey(NamedTuple):
-    """The name of a controller, the number of conditions, and the names of the predicates in each."""
+    """Identifies similar proposals: the controller's name, the number of conditions, and the predicates."""
 
     controller: str
     conditions: int
@@ -61,8 +62,20 @@ class Proposal(NamedTuple):
     """A proposed condition for an operator, with the evidence for it.
 
     If there are several conditions, the proposal is to divide the operator into one operator per condition.
-    Each new operator gets the transitions that satisfy its condition. `familiar` is the number of other
-    controllers for which such a condition was accepted.
+    Each new operator gets the transitions that satisfy its condition.
+
+    Attributes:
+        fitted: the operator with its transitions.
+        conditions: the proposed condition, or the conditions of the new operators.
+        bits: the evidence, in bits.
+        consumed: whether every transition made an atom of the condition false.
+        replaced: whether every transition also made such an atom true for another unnamed object.
+        excludes_false_claims: see `_excludes_false_claims`.
+        repeated: whether another operator was divided by conditions with the same predicates.
+        links: whether the conditions relate parameters that no precondition relates.
+        known: whether another operator of the controller requires a condition with the same predicates, or
+            deletes such a precondition.
+        familiar: for how many other controllers a condition with the same predicates was accepted.
     """
 
     fitted: FittedOperator
@@ -84,7 +97,8 @@ class Proposal(NamedTuple):
     def is_promising(self, purposeless: Set[str]) -> bool:
         """Return whether the condition may be accepted; `unnamed_objects` lists the reasons.
 
-        `purposeless` contains the names of the predicates of atoms that steps without purpose add.
+        A step has no purpose if it adds atoms, but none that is necessary later. `purposeless` contains the
+        names of the predicates of these atoms.
         """
         gives_purpose = any(name in purposeless for name, _ in self.atoms)
         informative = self.informative and is_linked(self)
@@ -122,9 +136,8 @@ def is_linked(proposal: Proposal) -> bool:
     """Return whether atoms connect each object of a condition to a parameter of the operator.
 
     The connection may be indirect: through atoms that mention other objects of the condition. An object
-    that is the only one of its type needs no connection. A condition
-    without a connection may be a mere habit of the demonstrator, who for example walks to the table only
-    while holding something.
+    that is the only one of its type needs no connection. A condition without a connection may be a mere
+    habit of the demonstrator, who for example walks to the table only while holding something.
 
     If the controller has no arguments, it is enough that at least two atoms connect the objects with each
     other. For example, `pick_up_bomb()` requires that the robot is at a place, and that the bomb is at the
@@ -159,7 +172,7 @@ def _is_unique(kind: Type, condition: Condition) -> bool:
 
 
 def opportunities_of(fitted: FittedOperator, problem: LearningProblem) -> Opportunities:
-    """Return the opportunities of an operator in the demonstrations that use it."""
+    """Return the opportunities of an operator (see `Opportunities`) in the demonstrations that use it."""
     used = {transition.demonstration for transition, _ in fitted.data}
     demonstrations = sorted(
         (one for one in problem.demonstrations if one.index in used),
@@ -176,9 +189,9 @@ def proposals_for(
 ) -> Iterator[Proposal]:
     """Yield the conditions that one operator might require.
 
-    `known` contains the patterns of conditions that other operators of the same controller require, and
-    `familiar` those of several other controllers. For these patterns, conditions with little evidence are
-    proposed too.
+    `known` contains the patterns (names of predicates) of conditions that other operators of the same
+    controller require, and `familiar` those of several other controllers. For these patterns, conditions
+    with little evidence are proposed too.
     """
     opportunities = opportunities_of(fitted, problem)
     consumed = list(_about_consumed_objects(fitted, problem, opportunities))
@@ -218,8 +231,8 @@ def _shared_by_all(
     """Yield conditions that held before all transitions of an operator; see `proposals_for`."""
     first = {one.index for one in opportunities.demonstrations[:SCREENING_DEMONSTRATIONS]}
     screening = tuple(datum for datum in fitted.data if datum[0].demonstration in first)
-    # For speed, test a few transitions first: if these share no condition, all transitions share none.
-    # Their conditions are found one by one, because the first one usually decides.
+    # For speed, examine a few transitions first: if no condition held before all of these, none held before
+    # all transitions. Their conditions are found one by one, because the first one usually decides.
     screened = shared_conditions(screening, problem.signatures)
     some = next(screened, None)
     if some is None:
@@ -270,11 +283,12 @@ def _familiar_parts(
 def divisions_of(
     fitted: FittedOperator, problem: LearningProblem, supplied: Set[AtomKey], known: Set[frozenset[str]]
 ) -> Iterator[Proposal]:
-    """Yield proposals to divide an operator into cases.
+    """Yield proposals to divide an operator into several operators with different conditions.
 
-    A division needs enough evidence by itself if it links parameters. Less evidence suffices if it may give
-    a purpose to steps without one, by `supplied` atoms, or if another operator was divided by conditions
-    with the `known` sets of predicates.
+    There are two kinds of divisions. The first kind needs only `MIN_BITS` of evidence. One of its
+    conditions contains an atom in `supplied` (see `supplied_keys`), or its predicates are one of the sets
+    in `known`, by which another operator was divided. The second kind needs `ENOUGH_BITS`. Its conditions
+    relate parameters that no precondition relates (see `linking_division`).
     """
     opportunities = opportunities_of(fitted, problem)
     division = best_division(fitted, opportunities, supplied, known, problem.signatures)
@@ -300,7 +314,11 @@ def _division(fitted: FittedOperator, opportunities: Opportunities) -> Iterator[
 
 
 def _pruned(atoms: Signature, earlier: Signature, bits: float, opportunities: Opportunities) -> Signature:
-    """Drop the atoms with a further unnamed object (index `ANYTHING`) that do not add evidence."""
+    """Return `atoms` without those that mention a further unnamed object and add hardly any evidence.
+
+    In the key of such an atom, the further object has the index `ANYTHING`. `bits` is the evidence for all
+    atoms. `earlier` contains atoms about another object that are required too.
+    """
     for atom in sorted(key for key in atoms if ANYTHING in key[1]):
         if opportunities.bits(earlier | (atoms - {atom}), stronger=earlier | atoms) >= bits - 1.0:
             atoms -= {atom}
@@ -321,7 +339,11 @@ def _condition(fitted: FittedOperator, earlier: Signature | None, atoms: Signatu
 
 
 def _excludes_false_claims(fitted: FittedOperator, condition: Condition, problem: LearningProblem) -> bool:
-    """Return whether the condition excludes a grounding at a transition with false claims."""
+    """Return whether the condition excludes a grounding where the operator makes a false claim.
+
+    The grounding must be applicable before a transition about which the operator makes a false claim: it
+    predicts an atom that does not hold afterwards.
+    """
     arity = len(fitted.operator.parameters)
     problem.work.spend(len(fitted.data))
     return any(

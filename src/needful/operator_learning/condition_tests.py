@@ -1,7 +1,8 @@
 """Test whether a condition on unnamed objects held before a transition.
 
-A condition is a set of atoms by key. Unnamed objects are those to which no parameter of the operator is
-bound: some objects must satisfy the condition, whichever these are.
+A condition is a set of lifted atoms, given by their keys. The atoms mention the parameters of an operator,
+and unnamed objects, to which no parameter is bound. A condition held if its atoms were true for some choice
+of unnamed objects.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from needful.abstraction.atom_table import AtomKey, bits
 from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.induction import Datum
 
-# In the key of an atom, this index stands for any object.
+# In the key of a lifted atom, this index stands for any object.
 ANYTHING = -1
-# An atom key whose name begins with this character stands for a type: it holds for objects of the type.
+# A key whose name begins with this character is not an atom but a type test: it holds for objects of a
+# type.
 TYPE_PREFIX = ":"
 
 
@@ -40,7 +42,7 @@ def _by_last_object(atoms: frozenset[AtomKey], arity: int) -> Sequence[Sequence[
     """Group the atoms of a condition by the unnamed object with the highest index that they mention.
 
     The first group contains the atoms without unnamed objects. Unnamed objects have indices from `arity`
-    on. In the result, they are renumbered, so that their indices are consecutive.
+    on. In the result, their indices are consecutive.
     """
     unnamed = sorted({index for _, indices in atoms for index in indices if index >= arity})
     renumbered = {index: arity + rank for rank, index in enumerate(unnamed)}

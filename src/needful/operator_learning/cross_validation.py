@@ -27,8 +27,9 @@ from needful.operator_learning.false_claims import LiftedClaim, report_false_cla
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.matching import Matcher
 
-# False claims in cross-validation are reported if they occur in many more transitions than in training: in
-# at least `VALIDATION_FACTOR` times as many, and in at least `VALIDATION_EXCESS` more.
+# False claims (predicted atoms that do not hold) in cross-validation are reported if they occur in many
+# more transitions than in training: at least `VALIDATION_FACTOR` times as many and `VALIDATION_EXCESS`
+# more.
 VALIDATION_FACTOR = 1.5
 VALIDATION_EXCESS = 2
 
@@ -46,7 +47,8 @@ class Validation:
         false_claims: the number of false claims (predicted atoms that do not hold) in left-out transitions.
         false_transitions: the number of left-out transitions with at least one false claim.
         failing: the left-out transitions at which backchaining stopped, in order.
-        claim: the claim that was false in the most transitions of one fold; None if no claim was false.
+        claim: the predicted atom that did not hold in the most transitions of one fold; None if there is
+            no false claim.
     """
 
     folds: int
@@ -79,12 +81,13 @@ def cross_validate(
     folds: int,
     deadline: Deadline = NO_DEADLINE,
 ) -> Validation:
-    """Learn once per fold without its demonstrations, test on these, and add up the errors of all folds.
+    """Cross-validate a learner: return the errors of its operators on left-out demonstrations.
 
-    Demonstration i is left out in fold i modulo `folds`. `learned` is the result of learning from all
-    demonstrations. If atoms were repaired in `learned`, operators are tested on the demonstrations with
-    repaired atoms, so that detection errors do not count as errors of the operators. Raises
-    `LearningTimeoutError` if the deadline passes.
+    For each fold, operators are learned without the demonstrations of the fold, and tested on them.
+    Demonstration i belongs to fold i modulo `folds`. `learned` is the result of learning from all
+    demonstrations. If it has repaired atoms, operators are tested on the demonstrations with repaired
+    atoms, so that detection errors do not count as errors of the operators. Raises `LearningTimeoutError`
+    if the deadline passes.
     """
     repaired = recorded if learned.repairs is None else learned.repairs.demonstrations
     skip = learned.skips_idle_steps

@@ -239,7 +239,8 @@ def _encode(
 ) -> EncodedDemonstration:
     """Encode one demonstration.
 
-    `skippable` and `incidental` contain the names of the controllers whose transitions are marked as such.
+    The transitions of the controllers named in `skippable` are marked as skippable; the same holds for
+    `incidental`. `numbers` yields the numbers of the transitions.
     """
     table, goal, states, actions = demonstration
     calls = [("", ()), *((controller.name, arguments) for controller, arguments in actions), ("", ())]

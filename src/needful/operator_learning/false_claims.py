@@ -7,9 +7,9 @@ operators Ω, the false claims C_τ(Ω) are the atoms that some applicable groun
 hold after τ. Only groundings that bind the controller arguments to the objects of the executed action are
 considered. V(Ω) is the sum of |C_τ(Ω)| over all transitions.
 
-V is only compared between sets of operators, and never required to be 0. If the continuous parameters of a
-controller determine which objects it affects, even correct operators make false claims, because abstract
-operators do not know these parameters.
+The learner compares V between sets of operators, and rejects most changes that increase it. It never
+requires that V is 0. If the continuous parameters of a controller determine which objects it affects, even
+correct operators make false claims, because abstract operators do not know these parameters.
 
 `Validity` counts false claims as ground atoms, which is enough for learning. For users,
 `report_false_claims` finds the most frequent false claim of each operator. There are two kinds of false
@@ -47,8 +47,8 @@ MIN_GROUNDINGS = 20
 class FalseClaims(NamedTuple):
     """The false claims about one transition: atoms that are predicted to hold after it, but do not hold.
 
-    `known` is a mask of those atoms that hold in some state of the demonstration. `unknown` contains the
-    keys of the other atoms, which have no number because they hold in no state.
+    `known` is a mask of the atoms that have a number, because they hold in some state of the demonstration.
+    `unknown` contains the keys of the other atoms.
     """
 
     known: int = 0
@@ -82,6 +82,7 @@ class Validity:
     ) -> Mapping[int, FalseClaims]:
         """Return a map from the numbers of transitions to the false claims of the operators about them.
 
+        False claims are atoms that the operators predict, but that do not hold after the transition.
         Transitions without false claims are left out. If `numbers` is given, only the transitions with
         these numbers are examined.
         """
@@ -125,7 +126,7 @@ class LiftedClaim:
 
     Attributes:
         operator: the operator that makes the claim.
-        atom: the add effect that did not hold; or a pattern of the atoms that became false although the
+        atom: the add effect that did not hold, or the pattern of the atoms that became false although the
             operator does not delete them.
         transitions: the transitions in which the claim is false, in order.
         applicable: the number of transitions in which the operator is applicable, with its controller
@@ -207,7 +208,7 @@ def _max_groundings(transitions: Sequence[EncodedTransition]) -> int:
 def _most_frequent(
     operator: Operator, transitions: Sequence[EncodedTransition], false_in: Container[int], matcher: Matcher
 ) -> LiftedClaim:
-    """Return the most frequent false claim of an operator.
+    """Return the most frequent false claim of an operator: a prediction that does not hold.
 
     `transitions` contains all transitions of the operator's controller, and `false_in` the numbers of the
     transitions in which the operator makes a false claim.

@@ -1,9 +1,9 @@
-"""Hill climbing over sets of operators, and its moves: delete an operator, predict further effects.
+"""Hill climbing over sets of operators, and two of its moves: delete an operator, or add further effects.
 
-Deleting an operator is ReduceComplexity of the paper.
+The move that deletes an operator is called ReduceComplexity in the paper.
 
-Deviation E8, docs/paper_to_code.md: the published pseudo-code ends after one pass; the intended algorithm
-continues until neither adding nor deleting operators improves the objective.
+This module deviates from the paper (E8 in docs/paper_to_code.md): the published pseudo-code ends after one
+pass. Here, hill climbing continues until neither adding nor deleting operators improves the objective.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ClimbStep(Abbreviated):
 
 
 def operator_text(fitted: FittedOperator) -> str:
-    """Return the text of a fitted operator; the default of `Climb.describe`."""
+    """Return the text of a fitted operator; this function is the default of `Climb.describe`."""
     return fitted.operator.text
 
 
@@ -50,7 +50,8 @@ def operator_text(fitted: FittedOperator) -> str:
 class Climb(Abbreviated):
     """The operators that hill climbing has reached, and the steps that led to them.
 
-    `describe` returns the text by which an operator is recorded in a step.
+    `describe` returns the text of an operator that is recorded in a step, for example with the user's
+    names.
     """
 
     hypothesis: Hypothesis
@@ -149,7 +150,7 @@ def reduce_truthfully(start: Hypothesis, problem: LearningProblem) -> Hypothesis
 
 
 def keep_all_operators(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Return `start` unchanged: an ablation without a penalty on the number of operators (λ = 0)."""
+    """Return `start` unchanged; an ablation that puts no penalty on the number of operators (λ = 0)."""
     return start
 
 
@@ -217,7 +218,7 @@ def reliable_effects(climb: Climb, problem: LearningProblem) -> Climb:
 
 
 def _reusable_predicates(operators: Iterable[Operator]) -> frozenset[str]:
-    """Return the names of the predicates that occur in a precondition and in a delete of some operators."""
+    """Return the predicates, by name, that some operator requires and some operator deletes."""
     required, deleted = set[str](), set[str]()
     for operator in operators:
         required |= {atom.predicate.name for atom in operator.preconditions}
@@ -229,7 +230,7 @@ def _reusable_predicates(operators: Iterable[Operator]) -> frozenset[str]:
 def _reliable_atoms(
     fitted: FittedOperator, reusable: frozenset[str], problem: LearningProblem
 ) -> Iterator[LiftedAtom]:
-    """Yield atoms that hold after all transitions of an operator, but that some predictions leave out."""
+    """Yield atoms that hold after all transitions of an operator, but are not predicted in all of them."""
     operator, data = fitted.operator, fitted.data
     if len(data) < MIN_TRANSITIONS:
         return

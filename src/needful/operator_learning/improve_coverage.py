@@ -4,16 +4,17 @@ An operator's deletes, in particular the quantified ones, may match an atom that
 need. In this case, the learner adds a copy of the operator that has the atom both as a precondition and as
 an add effect. The copy predicts that the atom still holds. Such an atom is called a keep effect.
 
-Deviations E9, E10 and E21, docs/paper_to_code.md: The loop ends when coverage has improved or all
-transitions are covered. It also ends when a set of operators occurs for the second time, so it always
-terminates. If coverage has not improved by then, an operator with a pinned transition is added. A pinned
-transition is always assigned to its operator, even if other operators have better scores.
+There are deviations from the paper, numbered as in docs/paper_to_code.md:
 
-Deviation E18: keep effects are considered for all operators, not only for the newest, and there is one copy
-per distinct set of missing atoms.
+- E9, E10 and E21: The loop ends when coverage has improved or all transitions are covered. It also ends
+  when a set of operators occurs for the second time, so it always terminates. If coverage has not improved
+  by then, an operator with a pinned transition is added. A pinned transition is always assigned to its
+  operator, even if other operators have better scores.
+- E18: Copies with keep effects are made of all operators, not only of the newest one. There is one copy for
+  each different set of atoms to keep.
 
 If hill climbing ends although transitions are uncovered, `cover_where_stuck` adds several operators with
-pinned transitions in turn.
+pinned transitions, one after the other.
 """
 
 from __future__ import annotations
@@ -64,8 +65,9 @@ def _with_operator_for(
 
     If some operators then delete necessary atoms, also add copies of them that keep these atoms.
 
-    The new operator has no conditions on unnamed objects, and could replace an operator with conditions. So
-    if there is such an operator, first try to assign the transition to it.
+    The new operator has no conditions on objects that its controller does not name (see `unnamed_objects`).
+    It could replace an operator with such conditions. So if there is one, the transition is first assigned
+    to it, and no operator is added if this already covers more transitions.
     """
     if any(one.conditions for one in current.candidates if one.controller == transition.controller):
         again = problem.fit(current.candidates, current)
@@ -173,11 +175,11 @@ def _necessary_after(transition: EncodedTransition, hypothesis: Hypothesis) -> i
 def _pinned(transition: EncodedTransition, necessary: int, problem: LearningProblem) -> Candidate:
     """Return a candidate that predicts all necessary atoms of a transition, and pin the transition to it.
 
-    Necessary atoms that the operator would delete become keep effects. Keep effects may add parameters to
-    the operator, which changes its deletes, so further atoms may have to be kept. The loop ends when all
-    necessary atoms are predicted. The loop terminates, because the set of kept atoms only grows.
+    Necessary atoms that the operator would delete become keep effects. They may add parameters to the
+    operator, which changes its deletes, so further atoms may have to be kept. This is repeated until all
+    necessary atoms are predicted. It terminates, because the set of kept atoms only grows.
 
-    If further transitions are assigned to the candidate, its operator may get new deletes, which match
+    If further transitions are assigned to the candidate later, its operator may get new deletes that match
     necessary atoms. The candidates of `_keeping_all` do not have this problem.
     """
     operator, objects = induce_operator(transition, necessary)

@@ -1,9 +1,9 @@
 """Induce operators from necessary changes, and fit their preconditions and deletes to transitions.
 
 An atom is mispredicted if it became false, but the operator predicts that it still holds. This happens if
-no parameter of the operator is bound to one of the atom's objects, so that no atomic delete can name it. A
-quantified delete, a pattern with wildcards, is then induced. `whole_predicate`, `whole_typed_predicate` and
-`partly_bound` are the ways to turn the atom into a pattern.
+one of the atom's objects is not bound to any parameter, so that no delete effect can mention the atom. A
+quantified delete, which is a pattern with wildcards, is then induced. `whole_predicate`,
+`whole_typed_predicate` and `partly_bound` are three ways to turn the atom into a pattern.
 """
 
 from __future__ import annotations
@@ -156,9 +156,10 @@ class Inducer:
     def fit(self, stripped: Operator, data: tuple[Datum, ...]) -> Operator:
         """Return the operator with preconditions and deletes induced from the transitions it explains.
 
-        The stripped operator has no induced parts: it has add effects, keep effects and the quantified
-        deletes that `merge_types` gave it. The induced preconditions are the intersection of the lifted
-        states before the transitions. The delete effects are the union of the lifted deleted atoms.
+        `stripped` is the operator without induced parts: it has add effects, required preconditions and the
+        quantified deletes that `merge_types` gave it. The induced preconditions are the lifted atoms that
+        hold before all transitions. The delete effects are the lifted atoms that became false in some of
+        them.
 
         Some deleted atoms cannot be lifted to the operator's parameters. For each of them, a quantified
         delete is added; otherwise the atom would be predicted to hold. A quantified delete is dropped if

@@ -42,9 +42,10 @@ from needful.operator_learning.wrong_atoms import Repairs, repair_wrong_atoms
 # transitions that may be left out as outliers.
 MAX_OUTLIER_ROUNDS = 4
 MAX_OUTLIERS = 0.1
-# Too many steps were skipped if the number of false claims at skipped steps is more than this number times
-# the number of transitions. Learning then starts again without skipping steps that add atoms. After that,
-# hill climbing continues with skipping.
+# Backchaining may skip steps that add nothing necessary. The operators should still predict nothing false
+# about them. If the number of false predictions at skipped steps, divided by the number of all transitions,
+# exceeds this limit, too many steps were skipped. Learning then starts again without skipping steps that
+# add atoms. After that, hill climbing continues with skipping.
 MAX_SKIPPED_CLAIMS = 0.1
 
 Schedule: TypeAlias = Callable[[LearningProblem, Move, Climb], Climb]
@@ -65,14 +66,15 @@ class OperatorLearningConfig:
 
     Attributes:
         generalise: turns a mispredicted atom into a quantified delete (a pattern that matches atoms).
-        reduce: deletes an operator if the other operators can explain its transitions.
+        reduce: deletes one operator if the others can explain its transitions.
         schedule: the hill climbing. It decides when operators are added, and when `reduce` is called.
         types: merges operators and quantified deletes that differ only in types, after hill climbing.
-        conditions: gives operators preconditions on objects that their controllers do not name.
-        divide: divides operators that explain transitions of two kinds, after `conditions`.
+        conditions: gives operators preconditions on objects that are not arguments of their controllers.
+        divide: divides an operator in two if it explains transitions of two kinds and therefore predicts
+            false atoms (see `mixed_operators`). It is called after `conditions`.
         effects: adds effects that no demonstration needs, but that tasks with more objects may need.
         skip_idle_steps: whether backchaining may skip steps that add nothing necessary.
-        repair: repairs wrong atoms in the demonstrations before learning.
+        repair: repairs atoms that look like detection errors in the demonstrations, before learning.
         escape: covers transitions that are still uncovered after hill climbing.
         negatives: learns negative preconditions, atoms that must not hold before an operator is applied.
     """
@@ -106,8 +108,8 @@ class OperatorLearningConfig:
         }
 
 
-# The paper's choices for types, conditions, divided operators, effects, skipped steps and negative
-# preconditions. The other parts have their defaults.
+# The paper's choices for `types`, `conditions`, `divide`, `effects`, `skip_idle_steps` and `negatives`. The
+# other parts have their defaults.
 AS_IN_PAPER = OperatorLearningConfig(
     types=keep_types,
     conditions=named_objects_only,
@@ -204,9 +206,9 @@ def _learn(
 def _claims_at_skipped_steps(hypothesis: Hypothesis, problem: LearningProblem) -> int:
     """Return the number of false claims at transitions that backchaining skipped.
 
-    False claims are predicted atoms that do not hold. Many of them mean that too many steps were skipped:
-    the operators of a controller describe only the uses that were not skipped, and are false for the
-    others.
+    A false claim is an atom that an operator predicts, but that does not hold after the transition. Many of
+    them mean that too many steps were skipped: the operators of a controller then describe only those of
+    its uses that were not skipped.
     """
     skipped = {
         transition.number

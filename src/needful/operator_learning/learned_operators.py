@@ -50,9 +50,9 @@ class LearnedOperators:
         steps: the accepted moves of hill climbing.
         noop_names: the names of operators that change nothing and are excluded from planning.
         repairs: the demonstrations with repaired atoms; None if the learner repairs none.
-        idle_steps: the steps that backchaining skipped, and the steps in which no atom became true. A step
-            is given by the index of its demonstration, and its index within the demonstration. Empty if the
-            learner skips no steps.
+        idle_steps: the steps that backchaining skipped or could have skipped because they add no atom. A
+            step is given by the index of its demonstration, and its index within the demonstration. Empty
+            if the learner skips no steps.
         skips_idle_steps: whether backchaining may skip steps that add nothing necessary.
         search_was_limited: whether the search for preconditions on unnamed objects reached its work limit.
     """
@@ -136,7 +136,10 @@ class LearnedOperators:
 
 
 class EncodedOperatorData(NamedTuple):
-    """An operator ω, named after its controller, with the encoded transitions it explains (D_ω)."""
+    """An operator ω, named after its controller, with the transitions that it explains (D_ω).
+
+    The transitions are encoded: objects and atoms are numbers, and states are bit masks.
+    """
 
     operator: Operator
     data: tuple[Datum, ...]
@@ -148,10 +151,12 @@ class EncodedOperatorData(NamedTuple):
 class DecodedOperator(NamedTuple):
     """An operator with the user's names, and the transitions that it was induced from.
 
+    During learning, the same operator has canonical names. It is called the encoded operator here.
+
     Attributes:
         operator: the operator with the user's names.
         groundings: the transitions that it was induced from.
-        text: the text of the encoded operator, which identifies it in the chains of backchaining.
+        text: the text of the encoded operator; the results of backchaining refer to it by this text.
         order: for each parameter, its index among the parameters of the encoded operator.
     """
 
@@ -165,7 +170,7 @@ class DecodedOperator(NamedTuple):
 
 
 class UserNames(NamedTuple):
-    """What the numbers of one encoded demonstration stand for.
+    """The user's objects and atoms, for which the numbers in one encoded demonstration stand.
 
     Attributes:
         demonstration: the index of the demonstration among the user's demonstrations.
@@ -192,8 +197,9 @@ def evaluate_operators(
 ) -> LearnedOperators:
     """Name the operators and report how well they explain the demonstrations.
 
-    `coverage` is the result of backchaining through the encoded demonstrations with the encoded operators,
-    and `names` has one item per demonstration, in the same order.
+    `coverage` is the result of backchaining through the encoded demonstrations with the encoded operators.
+    `names` has one item per demonstration, in the same order. `replays` are transitions from the simulator
+    without a goal.
     """
     named = _with_names(tuple(found))
     by_text = {one.text: one for one in named}
@@ -234,7 +240,8 @@ def evaluate_by_backchaining(
 ) -> LearnedOperators:
     """Name operators that were learned without backchaining, and evaluate them by backchaining.
 
-    The first `demonstrations` items of `encoded` are the demonstrations; the others are replays.
+    The first items of `encoded` are the demonstrations, as many as the number `demonstrations`. The others
+    are replays: transitions from the simulator without a goal.
     """
     matcher = Matcher(deadline)
     uncovered = Coverage.empty(encoded[:demonstrations])

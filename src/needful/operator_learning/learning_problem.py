@@ -1,6 +1,7 @@
 """The data of one learning run, and the operation that all learning steps use: fitting candidates to data.
 
-Candidates are stripped operators: their preconditions and deletes are induced from the data.
+A candidate is an operator without the parts that are induced from data, such as its deletes and most of its
+preconditions. Fitting assigns demonstrated transitions to candidates, and induces these parts from them.
 """
 
 from __future__ import annotations
@@ -31,23 +32,35 @@ from needful.operator_learning.partition import FittedOperator, Partition, parti
 from needful.operator_learning.signatures import SignatureMasks
 from needful.operator_learning.unnamed_conditions import SharedCondition, shared_conditions
 
-# See `LearningProblem.with_limited_growth`.
+# A step of learning is given up if it needs more than about this many times the operators that there were
+# before; see `LearningProblem.with_limited_growth`.
 MAX_GROWTH = 2
 
 
 class TooManyOperators(Exception):
-    """Raised by `LearningProblem.fit`; never leaves operator learning."""
+    """Raised by `LearningProblem.fit` at the limit of operators; always caught by operator learning."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LearningProblem(Abbreviated):
-    """The encoded demonstrations of one learning run, with objects that cache intermediate results.
+    """The encoded demonstrations of one learning run, with caches of intermediate results.
 
-    `matcher` caches how operators match transitions, `inducer` caches induced operators, `validity` caches
-    false claims, `opportunities` caches where operators were applicable, `signatures` caches the atoms
-    about unnamed objects, `conditions` caches the conditions on unnamed objects that some transitions have
-    in common, and `proposals` caches the conditions proposed for operators; see `unnamed_objects`. `work`
-    limits the search for these conditions. `max_operators` limits the number of operators of a hypothesis.
+    Unnamed objects are those to which no parameter of an operator is bound; see `unnamed_objects`.
+
+    Attributes:
+        demonstrations: the encoded demonstrations.
+        transitions: their transitions.
+        matcher: finds how operators match transitions, and caches this.
+        inducer: induces operators from transitions, and caches them.
+        validity: counts false claims (predicted atoms that do not hold), and caches them.
+        deadline: raises once the time is up.
+        skip_purposeless: whether backchaining may skip each step that adds nothing necessary.
+        opportunities: caches the groundings of operators that could have been used.
+        conditions: caches the conditions on unnamed objects that held before all of some transitions.
+        signatures: caches the atoms about unnamed objects.
+        proposals: caches the conditions that were proposed for operators.
+        work: limits the search for conditions on unnamed objects.
+        max_operators: the maximum number of operators of a hypothesis; None for no limit.
     """
 
     demonstrations: tuple[EncodedDemonstration, ...]
@@ -108,10 +121,11 @@ class LearningProblem(Abbreviated):
     def fit(self, candidates: Iterable[Candidate], base: Hypothesis) -> Hypothesis:
         """Fit candidates to the transitions and return the resulting hypothesis.
 
-        The chains of `base` determine which atoms each transition must add. The transition is assigned to a
-        candidate that adds these atoms. An operator is induced from the transitions of each candidate, and
-        backchaining computes the coverage of all operators. Unchanged results are copied from `base` to
-        save time. Raises `TooManyOperators` if there are more operators than `max_operators`.
+        Backchaining with the operators of `base` has determined which atoms each transition must add. The
+        transition is assigned to a candidate that adds these atoms. An operator is induced from the
+        transitions of each candidate, and backchaining computes the coverage of all operators. Unchanged
+        results are copied from `base` to save time. Raises `TooManyOperators` if there are more operators
+        than `max_operators`.
         """
         fitted = self._partition(candidates, base)
         operators = (one.operator for one in fitted.fitted)
@@ -141,7 +155,7 @@ class LearningProblem(Abbreviated):
         return fitted
 
     def with_limited_growth(self, operators: int) -> LearningProblem:
-        """Return the same problem with a limit of operators, about twice the given number."""
+        """Return the same problem, but with at most about twice the given number of operators."""
         return replace(self, max_operators=MAX_GROWTH * (operators + 1))
 
     def skipping_purposeless_steps(self) -> LearningProblem:
@@ -158,7 +172,10 @@ class LearningProblem(Abbreviated):
         )
 
     def shared_conditions(self, data: tuple[Datum, ...]) -> list[SharedCondition]:
-        """Return the conditions on unnamed objects that held before all transitions in `data`."""
+        """Return the conditions on unnamed objects that held before all transitions in `data`.
+
+        See `unnamed_conditions.shared_conditions`. The results are cached.
+        """
         known = self.conditions.get(data)
         if known is None:
             known = self.conditions[data] = list(shared_conditions(data, self.signatures))

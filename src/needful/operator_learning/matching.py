@@ -36,13 +36,12 @@ from needful.operator_learning.encoding import EncodedTransition
 
 
 class Match(NamedTuple):
-    """An operator grounded on a transition; the smallest match is the best.
+    """A grounding of an operator that fits a transition; the smallest match is the best.
 
     Matches are compared by score, then by number of parameters, by the operator's text, and by the objects
     (numbered in the order of their names). Two different matches on a transition always differ in one of
-    these fields, so the best match does not depend on the order in which matches are found. The last two
-    fields never decide: the mask of the add effects, and the mask of the changes. The changes are the add
-    effects without the keep effects.
+    these fields, so the best match does not depend on the order in which matches are found. `adds` is the
+    mask of the add effects. `changes` is the mask of the add effects that are not keep effects.
     """
 
     score: int
@@ -58,7 +57,7 @@ SKIPPED = Match(0, 0, "", (), 0, 0)
 
 
 class ChainLink(NamedTuple):
-    """A grounded operator that explains one transition in backchaining, or `SKIPPED`.
+    """A grounded operator that explains one transition in backchaining; `SKIPPED` if there is none.
 
     `necessary` contains the atoms that must hold before the transition: α_{i-1} = P ∪ (α_i \\ E+). These
     are the operator's preconditions P, and the atoms α_i that must hold afterwards, except the add effects
@@ -70,9 +69,10 @@ class ChainLink(NamedTuple):
 
 
 class LiftedAtoms(NamedTuple):
-    """Sorted atoms of an operator: all of them, and divided into two groups.
+    """Some lifted atoms of an operator, such as its preconditions, sorted and divided into two groups.
 
-    `argument_atoms` mention only controller arguments; `other_atoms` also mention other parameters.
+    `all` contains all of them. Those in `argument_atoms` mention only controller arguments, and those in
+    `other_atoms` also mention other parameters.
     """
 
     all: tuple[AtomKey, ...]
@@ -96,7 +96,10 @@ class CompiledOperator:
     negative_preconditions: tuple[AtomKey, ...] = ()
 
     def forbidden(self, transition: EncodedTransition, objects: tuple[int, ...]) -> bool:
-        """Return whether a negative precondition of a grounding is violated before a transition."""
+        """Return whether an atom that must not hold (a negative precondition) holds before a transition.
+
+        `objects` are the objects bound to the operator's parameters.
+        """
         negative = self.negative_preconditions
         return bool(negative and transition.table.ground(negative, objects) & transition.before)
 
@@ -126,11 +129,11 @@ def compile_operator(operator: Operator) -> CompiledOperator:
 
 
 class Matcher:
-    """Matches operators with transitions and caches every result.
+    """Matches operators with transitions and caches the results.
 
-    Results depend only on the arguments of the methods. Therefore only the operators that a step of hill
-    climbing changes have to be matched again. Most of the learning time is spent here, so this class checks
-    the deadline.
+    A result depends only on the operator and the other arguments of a method. So if a step of hill climbing
+    changes one operator, only this operator is matched again. Most of the learning time is spent here, so
+    this class checks the deadline.
     """
 
     def __init__(self, deadline: Deadline = NO_DEADLINE) -> None:
@@ -147,7 +150,7 @@ class Matcher:
         """Return the best grounding of an operator that explains a transition in backchaining, or None.
 
         The grounding must predict all necessary atoms, and all atoms that it predicts must hold after the
-        transition. With `with_purpose`, it must also add a necessary atom other than its keep effects.
+        transition. With `with_purpose`, one of its add effects, other than keep effects, must be necessary.
         """
         key = (operator.text, transition, necessary, with_purpose)
         if key not in self._consistent:
@@ -166,8 +169,8 @@ class Matcher:
     ) -> tuple[Match, ...]:
         """Return the groundings of an operator that add all atoms of the mask `needed`, best first.
 
-        The keep effects must hold before the transition, the add effects after it. The operator is a
-        stripped one: its preconditions and delete effects have not been induced yet.
+        The keep effects must hold before the transition, the add effects after it. The other preconditions
+        and the delete effects of the operator have not been induced yet.
         """
         key = (operator.text, transition, needed)
         if key not in self._explaining:

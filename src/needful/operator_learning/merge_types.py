@@ -2,16 +2,16 @@
 
 Hill climbing gives variables and wildcards the types of the objects in the demonstrations. For example, it
 learns two operators Grasp(?x:book) and Grasp(?x:hardback), and an operator Move with the two quantified
-deletes Reachable(*:mug) and Reachable(*:shoe). Afterwards, operators that differ only in the types of their
-variables are merged, and so are quantified deletes that differ only in the types of their wildcards. The
-result also applies to types that were never seen. If types have no ancestors, nothing changes.
+deletes Reachable(*:mug) and Reachable(*:shoe). Afterwards, this module merges operators that differ only in
+the types of their variables, and quantified deletes that differ only in the types of their wildcards. The
+merged operators also apply to types that were never seen. If types have no ancestors, nothing changes.
 
 A merged operator has weaker preconditions: only those that hold in the transitions of all merged operators.
 A merged delete matches more atoms. Full coverage alone would allow too many merges, because successful
 demonstrations contain no counter-examples. For example, things are put into bags and into fridges. The
-merged operator would not require that the fridge is open, so no later step would need the step that opens
-the fridge. Therefore a merge is accepted only if every needed effect of a demonstrated step is still
-needed.
+merged operator would not require that the fridge is open, so the step that opens the fridge would have no
+purpose. Therefore a merge is accepted only if every effect of a demonstrated step that was needed before
+the merge, by later steps or the goal, is still needed afterwards.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Divide operators that explain two kinds of transitions, if this avoids false claims.
 
-An operator may explain transitions that it does not describe. For example, taking a crate from a plate
-closes a door, and an operator adds Closed(door). This operator also explains transitions in which a crate
-is taken from the floor, and some door was closed already. Its preconditions must hold before all of these
-transitions, so none of them says which door is meant. The operator then predicts that taking any crate
-closes any door, which is a false claim (see `false_claims`).
+An operator may explain transitions whose actions did not cause its add effects. For example, taking a crate
+from a plate closes a door, and an operator adds Closed(door). This operator also explains transitions in
+which a crate is taken from the floor, and some door was closed already. Its preconditions must hold before
+all of these transitions, so no precondition determines which door is closed. The operator then predicts
+that taking any crate closes any door. Such a wrong prediction is called a false claim (see `false_claims`).
 
 The remedy is a second operator without the effects that held already. If it explains the transitions of the
 other kind, the first operator gets the preconditions that distinguish them.
@@ -24,7 +24,7 @@ from needful.operator_learning.partition import FittedOperator
 
 
 def divide_mixed_operators(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb:
-    """Divide operators as long as false claims decrease and coverage does not.
+    """Divide operators as long as this gives fewer false claims and covers no fewer transitions.
 
     After each division, `resume` continues hill climbing.
     """
@@ -41,7 +41,8 @@ def keep_mixed_operators(climb: Climb, problem: LearningProblem, resume: Resume)
 def _divided(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb | None:
     """Return the climb with the first division that is accepted; None if there is none."""
     old = climb.hypothesis
-    # Find these effects first: most operators have none, and counting false claims takes longer.
+    # Find the effects that held before some transitions first: most operators have none, and counting false
+    # claims takes longer.
     mixed = [(one, effects) for one in old.fitted if (effects := _partly_held_effects(one))]
     claims = problem.false_claims(old) if mixed else 0
     for fitted, effects in mixed if claims else ():
@@ -60,7 +61,7 @@ def _divided(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb | 
 
 
 def _falsely_claimed(fitted: FittedOperator, problem: LearningProblem) -> set[str]:
-    """Return the names of the predicates about which an operator makes false claims."""
+    """Return the names of the predicates of the atoms that an operator predicts falsely."""
     names = set[str]()
     for number, claims in problem.validity.of_operator(fitted.operator).items():
         table = problem.transitions.by_number[number].table

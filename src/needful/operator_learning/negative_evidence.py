@@ -3,8 +3,8 @@
 A negative precondition is an atom that must not hold before an operator is applied. Four observations are
 evidence for one:
 
-- Redundant steps made the atom false. Steps are redundant if the state before them already satisfies
-  everything that is necessary after them. A negative precondition gives such steps a purpose.
+- Redundant steps made the atom false. Steps are redundant if all atoms that are necessary after them hold
+  already before them. A negative precondition gives such steps a purpose.
 - The atom held where an action failed, and never where it succeeded.
 - The atom held for other objects that would have been as good as the objects that the demonstrator chose.
 - The atom held for other objects in many states in which the operator was applicable (its opportunities;
@@ -37,16 +37,17 @@ from needful.operator_learning.partition import FittedOperator
 
 # The maximum number of consecutive steps that are tested together for being redundant.
 MAX_REDUNDANT = 6
-# If redundant steps make atoms of a predicate false in at least this share of the demonstrations, and no
-# operator mentions the objects of these atoms, the predicate may be negated.
+# The predicate of an atom may occur in negative preconditions if redundant steps make such atoms false in
+# at least this share of the demonstrations, although no later operator mentions the objects of these atoms.
 MANY = 0.25
-# A predicate is not negated if more than this share of the steps that make one of its atoms false also make
-# another of its atoms true.
+# A predicate does not occur in negative preconditions if more than this share of the steps that make one of
+# its atoms false also make another of its atoms true.
 MAX_REPLACED = 0.5
-# If a controller makes atoms of a predicate true in at most this share of its uses, this is a side effect.
+# If a controller makes atoms of a predicate true in at most this share of its uses, this counts as a side
+# effect, not as the purpose of the controller.
 SIDE = 0.25
-# The number of an operator's transitions that are first searched for other groundings. If none of them has
-# another grounding, the demonstrator had no choice, and the other transitions are not examined.
+# The number of an operator's transitions that are first searched for equally good groundings. If there are
+# none, the demonstrator had no choice, and the other transitions are not examined.
 SCREENING_TRANSITIONS = 16
 # The maximum number of equally good groundings that are examined per transition.
 MAX_ALTERNATIVES = 10
@@ -55,8 +56,8 @@ MAX_ALTERNATIVES = 10
 def redundant_steps(chain: Backchain) -> Iterator[tuple[int, int]]:
     """Yield the shortest redundant groups of steps, as the index of the first step and the length.
 
-    A group of consecutive steps is redundant if the state before the group already satisfies everything
-    that is necessary after the group. Groups may overlap.
+    A group of consecutive steps is redundant if all atoms that are necessary after the group hold already
+    before it. Groups may overlap.
     """
     transitions = chain.demonstration.transitions
     for end in range(chain.uncovered + 1, len(transitions) + 1):
@@ -226,9 +227,8 @@ def _equally_good_groundings(
 
     A grounding is as good if it is applicable, has the same objects in the add effects, and predicts all
     necessary atoms. The groundings that were used are included. Transitions that add nothing necessary are
-    left out.
-    The result is empty if the add effects mention all arguments of the controller, or if the first
-    `SCREENING_TRANSITIONS` transitions have no other grounding.
+    left out. The result is empty if the add effects mention all arguments of the controller, or if there is
+    no other grounding for the first `SCREENING_TRANSITIONS` transitions.
     """
     operator, parameters = fitted.operator, fitted.operator.parameters
     fixed = {variable for atom in operator.add_effects for variable in atom.variables}

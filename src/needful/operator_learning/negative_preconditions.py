@@ -95,8 +95,9 @@ class LearningResult:
         return {user.name: one.name for one, user in self.names.predicates.items()}
 
 
-# Learning with complements is stopped after this number of checks of the deadline per transition. Usually
-# far fewer checks are made, unless operators with complements have very many groundings.
+# Learning with complements (predicates `not P`) is stopped after this number of checks of the deadline per
+# transition. The number of checks measures the work in the same way on every machine. Usually far fewer
+# checks are made, unless operators with complements have very many groundings.
 MAX_CHECKS = 50
 
 
@@ -202,8 +203,8 @@ def _supported(
     All complements are removed, and then tried one after the other. First come complements that were false
     earlier in a demonstration, so that a step made them true. They are added again if there are `MIN_BITS`
     of evidence. Complements of predicates in `informative` need `ENOUGH_BITS`. All other complements may
-    only be habits of the demonstrator, so they are added again only if the operator then has fewer false
-    claims.
+    only be habits of the demonstrator, so they are added again only if the operator then predicts fewer
+    atoms that do not hold.
 
     Two kinds of complements are never removed. The first kind are keep effects. The second kind mention a
     parameter that is not a controller argument, and that occurs in no add effect and no other precondition.
@@ -237,7 +238,7 @@ def _supported(
 
 
 def _was_made_true(key: AtomKey, fitted: FittedOperator, problem: LearningProblem) -> bool:
-    """Return whether an atom was false earlier in a demonstration that uses the operator."""
+    """Return whether an atom was false in some demonstrated state before the operator was used."""
     return any(
         not transition.table.ground((key,), objects) & earlier.before
         for transition, objects in fitted.data
@@ -278,10 +279,11 @@ def _with_avoided_atoms(
 def _claims_about_others(
     operators: Sequence[Operator], problem: LearningProblem, complements: Set[str]
 ) -> int:
-    """Return the number of false claims, except the claims that a complement `not P` stays true.
+    """Return the number of false claims, except the predictions that a complement `not P` stays true.
 
-    Such a claim is false if P became true. Operators without complements never make such claims. Counting
-    them would make the comparison with these operators unfair.
+    A false claim is an atom that an operator predicts, but that does not hold. Operators without
+    complements never predict that `not P` stays true. So counting these claims would make the comparison
+    with operators without complements unfair.
     """
     total = 0
     for number, claims in problem.validity.by_transition(operators).items():
@@ -300,10 +302,11 @@ def _is_better(
 ) -> bool:
     """Return whether operators with complements explain the demonstrations better than those without.
 
-    `complements` contains the names of the complements. Uncovered transitions, redundant steps (see
-    `redundant_steps`) and false claims about other predicates must not increase. In addition, redundant
-    steps or false claims must decrease, or a precondition must be in `informative`: the complements that
-    explain why the demonstrator did not choose other objects.
+    `complements` contains the names of the complements. There must not be more uncovered transitions,
+    redundant steps (see `redundant_steps`) or false claims about other predicates than without complements.
+    In addition, there must be fewer redundant steps or false claims, or a precondition must have a
+    predicate in `informative`. These are the complements that may explain why the demonstrator did not
+    choose other objects.
     """
     new, old = found.coverage, ordinary.climb.hypothesis.coverage
     redundant, old_redundant = count_redundant_steps(new), count_redundant_steps(old)

@@ -1,8 +1,10 @@
-"""Measure the evidence for a condition: how often it failed where an operator was applicable but not used.
+"""Measure the evidence for a condition: how rarely it holds where an operator could have been used.
 
 If a condition held before every transition of an operator, it may be a precondition, or it may just hold
-almost everywhere. The opportunities of the operator distinguish the two cases. An opportunity is a
-grounding that was applicable in some state of a demonstration, and whose add effects did not all hold yet.
+almost everywhere. To distinguish the two cases, the condition is tested at the operator's opportunities. An
+opportunity is a grounding that was applicable in some state of a demonstration, and whose add effects did
+not all hold yet: the demonstrator could have used it.
+
 Suppose that the condition holds at a share p of the opportunities. If the condition is irrelevant, the
 grounding that the demonstrator chose satisfies it with probability p, by chance. A small p is thus strong
 evidence that the condition is a precondition. The evidence is -log2 p bits, summed over the demonstrations
@@ -32,16 +34,17 @@ from needful.operator_learning.partition import FittedOperator
 EXAMINED_DEMONSTRATIONS = 16
 EXAMINED_STATES = 20
 EXAMINED_GROUNDINGS = 10
-# If the evidence of the examined demonstrations, in bits, is within these bounds, all demonstrations are
-# examined: the sample is too small to decide whether there is enough evidence for a condition.
+# Evidence for a condition is first estimated from some demonstrations. If the estimate, in bits, is within
+# these bounds, it is too uncertain to decide about the condition, and all demonstrations are examined.
 DOUBTFUL_BITS = (2.0, 24.0)
 
-# The work of searching for conditions: one unit is one test of a condition at one opportunity.
+# The limit of the search for conditions, in units of work: one unit is one test of a condition at one
+# opportunity.
 MAX_WORK = 400_000
 
 T = TypeVar("T")
-# The opportunities of operators in each demonstration. A key consists of an operator's parameters,
-# preconditions, negative preconditions and add effects.
+# For each operator and demonstration, the operator's opportunities. The key of an operator consists of its
+# parameters, preconditions, negative preconditions and add effects.
 OpportunityCache: TypeAlias = (
     "dict[tuple[object, ...], dict[EncodedDemonstration, DemonstrationOpportunities]]"
 )
@@ -66,14 +69,14 @@ class WorkLimit:
 
 
 class WorkLimitReached(Exception):
-    """Raised by `WorkLimit.spend`; never leaves operator learning."""
+    """Raised by `WorkLimit.spend` at the limit; always caught by operator learning."""
 
 
 def evidence_bits(held: int, opportunities: int) -> float:
     """Return the evidence of one demonstration for a condition, in bits.
 
-    The condition held at `held` of the `opportunities`. The smaller this share is, the greater is the
-    evidence.
+    An opportunity is a grounding of the operator that could have been used. The condition held at `held` of
+    the `opportunities`. The smaller this share is, the greater is the evidence.
     """
     return -math.log2((held + 1) / (opportunities + 1))
 
@@ -81,7 +84,8 @@ def evidence_bits(held: int, opportunities: int) -> float:
 class DemonstrationOpportunities:
     """The opportunities of an operator in one demonstration, and the conditions that held at them.
 
-    Sets of opportunities are masks: bit i stands for the i-th opportunity in `data`.
+    An opportunity is a grounding of the operator that could have been used in some state. Sets of
+    opportunities are masks: bit i stands for the i-th opportunity in `data`.
     """
 
     def __init__(
@@ -94,14 +98,18 @@ class DemonstrationOpportunities:
         self._demonstration = demonstration
         self._parameters = parameters
         self._find = find
-        # For each condition, the opportunities at which it was tested, and those at which it did not hold.
+        # For each condition, two masks: the opportunities at which it was tested, and those at which it did
+        # not hold.
         self._results: dict[frozenset[AtomKey], tuple[int, int]] = {}
         self._groups: dict[tuple[int, tuple[int, ...]], list[tuple[int, Datum]]] = {}
         self._never_failing: dict[frozenset[AtomKey], bool] = {}
 
     @cached_property
     def data(self) -> list[Datum]:
-        """The opportunities: transitions before which the operator was applicable to the given objects."""
+        """The opportunities: pairs of a transition and the objects of a grounding.
+
+        The operator was applicable to these objects before the transition.
+        """
         return list(self._find(self._demonstration))
 
     @property
@@ -110,7 +118,10 @@ class DemonstrationOpportunities:
         return (1 << len(self.data)) - 1
 
     def lacking(self, atoms: frozenset[AtomKey], among: int) -> tuple[int, int]:
-        """Return those of the opportunities `among` that lack a condition, and the number of tests."""
+        """Return the opportunities at which a condition did not hold, and the number of tests.
+
+        Only the opportunities of the mask `among` are considered. The condition consists of `atoms`.
+        """
         tested, lacking = self._results.get(atoms, (0, 0))
         if not among & ~tested:
             return lacking & among, 0
@@ -127,7 +138,10 @@ class DemonstrationOpportunities:
         return lacking & among, tests
 
     def _grouped_by(self, atoms: frozenset[AtomKey]) -> list[tuple[int, Datum]]:
-        """Return groups of opportunities for which a condition has the same result, each with a member."""
+        """Divide the opportunities into groups in which a condition holds at all members or at none.
+
+        Return each group as a mask, with one of its members at which to test the condition.
+        """
         relevant = self._demonstration.table.with_predicates(name for name, _ in atoms)
         mentioned = self._mentioned(atoms)
         known = self._groups.get((relevant, mentioned))
@@ -149,11 +163,12 @@ class DemonstrationOpportunities:
         return tuple(sorted({index for _, indices in atoms for index in indices if 0 <= index < arity}))
 
     def never_fails(self, atoms: frozenset[AtomKey]) -> bool:
-        """Return whether atoms that always hold satisfy a condition, whatever its parameter is bound to.
+        """Return whether a condition certainly holds at every opportunity, by a fast test.
 
-        This is a fast test that is sufficient, but not necessary, for a condition to hold at every
-        opportunity. Return False if the condition mentions several parameters, or if its parameter can be
-        bound to many objects.
+        The test considers only the atoms that hold in all states of the demonstration. It checks whether
+        they satisfy the condition for every object to which its parameter can be bound. False means that
+        this is not known, for example because the condition mentions several parameters, or because its
+        parameter can be bound to many objects.
         """
         known = self._never_failing.get(atoms)
         if known is None:
@@ -173,7 +188,10 @@ class DemonstrationOpportunities:
 
     @cached_property
     def _always(self) -> EncodedTransition | None:
-        """A transition before which only the atoms hold that always hold; None if there are none."""
+        """An artificial transition for tests: before it, only the atoms hold that hold in all states.
+
+        None if the demonstration has no transitions.
+        """
         transitions = self._demonstration.transitions
         if not transitions:
             return None
@@ -213,10 +231,11 @@ class Opportunities:
     def bits(self, *conditions: frozenset[AtomKey], stronger: frozenset[AtomKey] | None = None) -> float:
         """Return the evidence, in bits, that at least one of the conditions must hold.
 
-        The result is the mean evidence of some demonstrations, multiplied by the number of all
-        demonstrations. If the result is doubtful, all demonstrations are examined. `stronger` is a
-        condition with all atoms of the first condition and further atoms. Where it holds, the first
-        condition holds too and is not tested. This saves time, but does not affect the result.
+        The result is estimated: it is the mean evidence of some demonstrations, multiplied by the number of
+        all demonstrations. If the estimate is uncertain (`DOUBTFUL_BITS`), all demonstrations are examined.
+
+        `stronger` is a condition with all atoms of the first condition and further atoms. Where it holds,
+        the first condition holds too and is not tested. This saves time, but does not affect the result.
         """
         estimate = self._bits(conditions, self._examined, stronger) * self._scale
         low, high = DOUBTFUL_BITS
@@ -245,7 +264,7 @@ class Opportunities:
         return total
 
     def _lacking(self, atoms: frozenset[AtomKey], found: DemonstrationOpportunities, among: int) -> int:
-        """Return those of the opportunities `among` at which a condition did not hold."""
+        """Return the opportunities of the mask `among` at which a condition did not hold."""
         lacking, tests = found.lacking(atoms, among)
         if tests and self._limit is not None:
             self._limit.spend(tests)
@@ -266,7 +285,10 @@ class Opportunities:
         return total
 
     def always_hold(self, atoms: frozenset[AtomKey]) -> bool:
-        """Return whether a condition holds at every opportunity of the examined demonstrations."""
+        """Return whether a condition holds wherever the operator could have been used.
+
+        Only the opportunities of the examined demonstrations are tested.
+        """
         for demonstration in reversed(self._examined):
             found = self._of(demonstration)
             if not found.never_fails(atoms) and self._lacking(atoms, found, found.everything):

@@ -1,10 +1,14 @@
-"""Find outliers: transitions that differ from almost all others of the same action. They are ignored.
+"""Find outliers: transitions that differ from almost all others of the same controller.
 
-There are two signs:
+Learning ignores outliers. There are two signs of an outlier:
 
-- An operator explains almost none of its controller's transitions. It may describe a chance effect.
-- An atom holds before almost all transitions of an operator, but not before the outlier. The atom may be a
+- An operator explains almost none of its controller's transitions. It may describe a chance effect, so its
+  transitions may be outliers.
+- An atom holds before almost all transitions of an operator, but not before one. The atom may be a
   precondition that a detector missed in one state.
+
+Some signs depend on steps without purpose: steps that add atoms, but none that a later step or the goal
+needs.
 """
 
 from __future__ import annotations
@@ -22,27 +26,34 @@ from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_objects import purposeless_steps
 
 # An operator may be a mistake if it explains at most the share `RARE` of its controller's transitions. It
-# may also be a mistake if it explains at most the share `FEW`, and makes false predictions in many others.
+# may also be a mistake if it explains at most the share `FEW` of them, and makes false predictions in many
+# others.
 RARE, FEW = 0.02, 0.25
-# With fewer transitions than this, it is not clear whether an exception is due to chance or to a rule.
+# If a controller or an operator has fewer transitions than this, one of them that differs from the others
+# may be due to chance or to a rule, so it is not treated as an outlier.
 ENOUGH = 20
 # Transitions of misleading operators are ignored only if there are at least this many of them in total. A
 # single such transition may be the only demonstrated use of a correct operator.
 MIN_MISLEADING = 2
-# With noisy atoms, at most this share of an operator's transitions may lack one of its preconditions.
+# If at most this share of an operator's transitions differ from its other transitions in an atom, the atom
+# may be a detection error in these few transitions.
 NOISE = 0.08
-# If more than this share of all steps has no purpose, a precondition was probably lost because of noise.
+# If more than this share of all steps has no purpose (they add nothing necessary), a precondition that
+# needs their effects was probably lost because of wrong atoms.
 MANY = 0.25
 
 
 def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool) -> set[TransitionId]:
     """Return the outliers: transitions that are probably mistakes, so that the learner can ignore them.
 
-    Transitions of misleading operators (see `misleading_operator_transitions`) are outliers only if there
-    are more than twice as many steps without purpose as such transitions. This shows that the
-    demonstrations contain detours. Transitions that achieve a goal atom are no detours. Transitions with
-    wrong atoms are searched for only if the demonstrations are `noisy`, or if many steps have no purpose.
-    The real purpose of these steps may be a precondition that was not learned because of a wrong atom.
+    There are three kinds:
+
+    - Transitions of operators that explain almost none of their controller's transitions.
+    - Transitions of misleading operators (see `misleading_operator_transitions`) that achieve no goal atom.
+      They count only if there are more than twice as many steps without purpose, which shows that the
+      demonstrations contain detours.
+    - Transitions with atoms that look wrong. They count if the demonstrations are `noisy`, or if many steps
+      have no purpose: the purpose of these steps may be a precondition that a wrong atom hides.
     """
     found = rare_operator_transitions(hypothesis, problem)
     purposeless = len(purposeless_steps(hypothesis))
@@ -71,10 +82,10 @@ def ignoring_pays(new: Hypothesis, old: Hypothesis, ignored: int, noisy: bool) -
     """Return whether operators that were learned without outliers (`new`) are better than the `old` ones.
 
     `ignored` is the number of outliers that were left out. The new operators must not leave more
-    transitions uncovered. They are better if there are fewer of them, or if the number of steps without a
-    purpose decreases by more than `ignored`. If the demonstrations are `noisy`, they are also better if
-    there are as many operators as before, but with more preconditions in total, because wrong atoms can
-    hide preconditions.
+    transitions uncovered. They are better in two cases: if there are fewer operators, or if the number of
+    steps without purpose decreases by more than `ignored`. If the demonstrations are `noisy`, there is a
+    third case: as many operators as before, but more preconditions in total, because wrong atoms can hide
+    preconditions.
     """
     if new.coverage.uncovered > old.coverage.uncovered:
         return False
@@ -99,13 +110,16 @@ def rare_operator_transitions(hypothesis: Hypothesis, problem: LearningProblem) 
 
 
 def misleading_operator_transitions(hypothesis: Hypothesis, problem: LearningProblem) -> set[TransitionId]:
-    """Return the transitions of misleading operators, which predict too much and are superfluous.
+    """Return the transitions that only a misleading operator explains.
 
-    After a detour, an object may be in reach by chance. An operator that predicts this explains the detour,
-    but its prediction is false in other uses of the controller. It is superfluous because another operator
-    explains most uses of the controller, predicts something false in almost none of them, and is applicable
-    in all transitions of the misleading operator. Only the transitions after which the prediction was
-    necessary are returned, if they are few compared with all uses and with the false predictions.
+    For example, an object is in reach after a detour by chance. A misleading operator predicts this. It
+    explains the detour, but its prediction is false in other uses of the controller. An operator counts as
+    misleading if there is also a usual operator: one that explains most uses of the controller, predicts
+    something false in almost none of them, and fits all transitions of the misleading operator.
+
+    Those transitions of the misleading operator are returned after which the usual operator does not
+    predict all necessary atoms. They are returned only if they are few, compared with all uses of the
+    controller and with the false predictions.
     """
     found: set[TransitionId] = set()
     for fitted in hypothesis.fitted:
@@ -142,10 +156,10 @@ def _suffices(
 
 
 def noisy_transitions(operators: Iterable[FittedOperator]) -> set[TransitionId]:
-    """Return the transitions that differ from almost all others of their operator.
+    """Return the transitions that differ from almost all others of the same operator.
 
-    A transition differs if an atom does not hold before it, but holds before almost all other transitions.
-    A transition also differs if it made an atom false that almost no other transition made false.
+    There are two kinds of differences. Either an atom does not hold before the transition, but before
+    almost all others. Or the transition made an atom false, and almost no other transition did.
     """
     found: set[TransitionId] = set()
     for fitted in operators:

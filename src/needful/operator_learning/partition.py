@@ -1,7 +1,8 @@
 """Assign transitions to candidates, and induce operators from them (PartitionData of the paper).
 
-Candidates are stripped operators: their preconditions and deletes are induced from the transitions that are
-assigned to them. The hint of a candidate for a transition is a map from variables to preferred objects.
+A candidate is an operator without the parts that are induced from data. Its deletes and most of its
+preconditions are induced from the transitions that are assigned to it. A candidate can have a hint for a
+transition: a map from variables to preferred objects.
 """
 
 from __future__ import annotations
@@ -26,22 +27,24 @@ from needful.operator_learning.induction import (
 )
 from needful.operator_learning.matching import Match, Matcher
 
-# The score of a match if the transition is pinned to the candidate: lower, thus better, than any other.
+# The score of a match if the transition is pinned to the candidate, that is, always assigned to it. It is
+# lower, and thus better, than any other score.
 PINNED = -1_000_000_000
-# An atom is not a precondition if more than this share of an operator's transitions have no effect and lack
-# the atom; see `_ineffective`.
+# Some transitions of an operator may have no effect. If an atom does not hold before such transitions, and
+# these are more than this share of all its transitions, the atom is not a precondition; see `_ineffective`.
 TOLERANCE = 0.25
-# The maximum number of equally good matches of a transition among which one is chosen; see `_aligned`.
+# If several matches explain a transition equally well, one of at most this number is chosen; see
+# `_aligned`.
 MAX_EQUAL_MATCHES = 8
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FittedOperator(Abbreviated):
-    """A candidate with the transitions it explains (D_ω) and the operator induced from them.
+    """A candidate, the transitions it explains (D_ω), and the operator induced from these transitions.
 
     `ineffective` contains transitions that were assigned to the candidate, but not used to induce the
-    operator. These transitions changed nothing that the operator adds, and a precondition of the operator
-    did not hold before them: the step was probably repeated, or failed.
+    operator. In these transitions, nothing that the operator adds became true, and a precondition of the
+    operator did not hold before them: the step was probably repeated, or failed.
     """
 
     candidate: Candidate
@@ -151,9 +154,9 @@ def _match_still_best(match: Match | None, now: int, then: int) -> bool:
     """Return whether a transition's best match stays the best if its needed atoms change.
 
     The needed atoms change from `then` to `now`. The match stays the best under two conditions. First, it
-    adds all atoms of `now`. Second, `now` contains all atoms of `then`, so that every match that is allowed
-    now was allowed before. This is only valid without hints, because a better match may have been rejected
-    for disagreeing with a hint. Callers therefore check `_hinted` too.
+    adds all atoms of `now`. Second, `now` contains all atoms of `then`, so every match that is allowed now
+    was allowed before, and was worse. This is not true if a candidate has a hint (preferred objects) for
+    the transition: a better match may have been rejected because of it. Callers check this with `_hinted`.
     """
     return not then & ~now and (match is None or not now & ~match.adds)
 
@@ -235,8 +238,8 @@ def _equal_matches(
 ) -> list[tuple[int, ...]]:
     """Return the objects of a match, then those of other matches that explain the transition equally well.
 
-    These add the same atoms that did not hold before. They are returned only if the candidate has keep
-    effects, and no hint for the transition.
+    Matches are equally good if the same atoms become true. Other matches are returned only if the candidate
+    has keep effects, and no hint (preferred objects) for the transition.
     """
     found = [match.objects]
     if candidate.operator.keep_effects and transition.transition_id not in candidate.hints:
@@ -254,17 +257,21 @@ def _aligned(
     transitions: Sequence[EncodedTransition],
     equal: Sequence[Sequence[tuple[int, ...]]],
 ) -> Sequence[Datum]:
-    """Choose the objects that are bound for each transition, so that all transitions share many atoms.
+    """Choose the objects to bind in each transition, so that many atoms hold before all transitions.
 
-    `equal` contains, for each transition, the objects of all matches that explain it equally well. For
-    example, a robot carries a cup past a second cup, and both stay near: the carried cup is also held, as
-    in the other transitions. The objects of interchangeable parameters may also be swapped. For example,
-    both people who walk together change their place, so the operator is the same if they are swapped. But
-    the order matters for preconditions such as Partners(couple, first, second).
+    Only atoms that hold before all transitions of an operator become preconditions. So if several choices
+    explain a transition equally well, the one with the most atoms in common with the other transitions is
+    best. There are two reasons for several choices:
+
+    - `equal` contains, for each transition, the objects of all equally good matches. For example, a robot
+      carries one cup past another, and the operator predicts that a cup stays near the robot. Both cups
+      fit, but only the carried one is held, as in the other transitions.
+    - The objects of interchangeable parameters can be swapped. For example, two people walk together, and
+      both change their place. The order matters for preconditions such as Partners(couple, first, second).
 
     The objects are chosen one transition after the other. Transitions with few choices come first, then
-    those with few atoms: few of their atoms are accidental. If the chosen objects share no more atoms than
-    the objects of the first matches, the latter are returned.
+    those with few atoms: few of their atoms are accidental. If this gives no more common atoms than the
+    first match of each transition, the first matches are returned.
     """
     first = [(transition, given[0]) for transition, given in zip(transitions, equal, strict=True)]
     groups = candidate.interchangeable_indices.values()
@@ -297,16 +304,17 @@ def _aligned(
 
 
 def _ineffective(candidate: Candidate, data: Sequence[Datum], unchanged: Sequence[Datum]) -> list[Datum]:
-    """Return the transitions in `unchanged` that lack a precondition of the other transitions in `data`.
+    """Return the transitions in `unchanged` before which a precondition of the other transitions is false.
 
     After a repeated or failed step, the operator's add effects may hold because they held already before
     the step. So the step is assigned to the operator, although a precondition may not have held. The
     operator would lose this precondition, because preconditions must hold before all transitions.
 
     But the demonstrator may also execute an action although its effect holds already by chance. Therefore,
-    if more than the share `TOLERANCE` of the transitions lack an atom, the atom is not a precondition, and
-    these transitions are not returned because of it. Transitions that are `idle` or `redone` were certainly
-    repeated or failed. They are not counted, and are returned even if more transitions lack the atom.
+    if an atom is false before more than the share `TOLERANCE` of the transitions, it is not a precondition,
+    and these transitions are not returned because of it. Transitions that are `idle` or `redone` were
+    certainly repeated or failed. They do not count towards this share, and the limit does not apply to
+    them.
     """
     passive = set(unchanged)
     effective = [datum for datum in data if datum not in passive]

@@ -50,7 +50,7 @@ def add_side_effects(
     config: ExperimentConfig,
     unnecessary: Mapping[str, frozenset[LiftedAtom]] = NOTHING,
 ) -> tuple[PlanningModel, tuple[SideEffect, ...]]:
-    """Return the model with the side effects that experiments showed, and these side effects.
+    """Return the model with the side effects that experiments showed, and a list of these side effects.
 
     `unnecessary` maps names of operators to their add effects that no demonstration needed. An operator
     without other add effects is not tested, because nothing shows whether its action succeeded.

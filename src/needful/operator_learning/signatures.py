@@ -1,8 +1,8 @@
 """Find the signatures of unnamed objects: the lifted atoms about an object that hold before a transition.
 
-An unnamed object is one to which no parameter of an operator is bound. In the atoms of its signature, the
-parameters have the indices below the operator's arity, the object itself has the index `arity`, and any
-other unnamed object has the index `ANYTHING`.
+An unnamed object is one to which no parameter of an operator is bound. A named object is one to which a
+parameter is bound. In the keys of a signature's atoms, parameters have the indices 0 to `arity` - 1, the
+unnamed object has the index `arity`, and any other unnamed object has the index `ANYTHING`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ from needful.operator_learning.induction import Datum
 
 # The maximum number of sets of atoms that `shared_signatures` keeps.
 MAX_CONDITIONS = 8
-# If the sets of `shared_signatures` have at most this number of atoms, they are first tested atom by atom.
+# If the sets found so far by `SignatureMasks.shared` have at most this number of different atoms, they are
+# tested atom by atom, which is faster than to compute the signatures of all objects.
 FEW_ATOMS = 8
-# In the masks of `SignatureMasks`, the index of the unnamed object, whatever the operator's arity is.
+# The index of the unnamed object in the keys of `SignatureMasks`; it does not depend on the operator's
+# arity.
 UNNAMED = -2
 
 # The signature of an unnamed object: the lifted atoms about the object that hold before a transition, and
@@ -35,11 +37,13 @@ Signature = frozenset[AtomKey]
 
 
 class SignatureMasks:
-    """Represents signatures as masks, and caches them: bit i stands for the i-th lifted atom or type.
+    """Finds signatures of unnamed objects, represents them as masks, and caches them.
+
+    In these masks, bit i stands for the i-th lifted atom or type that was found.
 
     Attributes:
-        links: the mask of the atoms that relate the unnamed object to a parameter.
-        with_anything: the mask of the atoms about a further unnamed object (index `ANYTHING`).
+        links: the mask of all atoms that relate the unnamed object to a parameter.
+        with_anything: the mask of all atoms that mention a further unnamed object (index `ANYTHING`).
     """
 
     def __init__(self) -> None:
@@ -49,13 +53,15 @@ class SignatureMasks:
         self.with_anything = 0
         self._types = 0
         self._mentioning: dict[int, int] = {}
-        # The atoms that relate the object to a named one, or are about this object alone, as RobotAt(sink).
-        # The types of an object can be part of a signature only if there is such an atom.
+        # The mask of the atoms that relate the unnamed object to a parameter, or mention only this object,
+        # such as RobotAt(sink). A signature contains types of the object only if it contains such an atom.
         self._allow_types = 0
         self._masks_of_types: dict[Type, int] = {}
-        # The last examined state of each demonstration, and the signature of each object in it.
+        # For each demonstration, the last examined state, and the signatures of all objects in this state
+        # for an operator without parameters.
         self._last: dict[AtomTable, tuple[int, dict[int, int]]] = {}
-        # For each atom, if no object is named, the mask of the lifted atom about each of its objects.
+        # For each demonstration, each atom and each object of the atom, the mask of the lifted atom about
+        # this object for an operator without parameters.
         self._unrelated: dict[AtomTable, dict[int, dict[int, int]]] = {}
         self._before: dict[Datum, dict[int, int]] = {}
         self._ranks: dict[tuple[int, int], tuple[int, list[AtomKey]]] = {}
@@ -98,9 +104,10 @@ class SignatureMasks:
         return name, tuple([arity if index == UNNAMED else index for index in indices])
 
     def before(self, datum: Datum) -> dict[int, int]:
-        """Return the signatures of unnamed objects before a transition, each with a mask of its objects.
+        """Return the signatures of the unnamed objects before a transition.
 
-        Objects about which no atom held are left out.
+        Maps each signature to the mask of the objects that have it. Objects about which no atom held are
+        left out.
         """
         known = self._before.get(datum)
         if known is None:
@@ -116,7 +123,7 @@ class SignatureMasks:
         for number in objects:
             about_named |= table.with_object(number)
         related = self._related(datum, state & about_named)
-        # The other objects have the same signatures as if no object were named.
+        # All other objects have the same signatures as for an operator without parameters.
         changed = functools.reduce(or_, (1 << number for number in (*objects, *related)))
         found = {
             mask: numbers & ~changed
@@ -131,10 +138,10 @@ class SignatureMasks:
         return found
 
     def _without_names(self, transition: EncodedTransition) -> dict[int, int]:
-        """Return the signatures if no object is named.
+        """Return the signatures of all objects for an operator without parameters.
 
-        Only the objects of changed atoms have other signatures than in the last examined state of the same
-        demonstration.
+        The signatures in the last examined state of the same demonstration are reused: only the objects of
+        atoms that have changed since then can have other signatures.
         """
         table, state = transition.table, transition.before
         last = self._last.get(table)
@@ -154,7 +161,10 @@ class SignatureMasks:
         return found
 
     def _related(self, datum: Datum, atoms: int) -> dict[int, int]:
-        """Return, for each unnamed object of the given atoms, the mask of its atoms with named objects."""
+        """Return, for each unnamed object in the given atoms, the mask of its lifted atoms.
+
+        Each of the given atoms mentions a named object, to which a parameter is bound.
+        """
         transition, objects = datum
         arguments = transition.table.arguments
         found = {number: 0 for atom in bits(atoms) for number in arguments[atom] if number not in objects}
@@ -163,9 +173,9 @@ class SignatureMasks:
         return found
 
     def _of_unrelated(self, number: int, transition: EncodedTransition, atoms: int) -> int:
-        """Return the mask of those of the given atoms that are about an unnamed object.
+        """Return the mask of the lifted atoms about one unnamed object, given by its number.
 
-        None of the given atoms mentions a named object.
+        Only the given atoms are considered. None of them mentions an object to which a parameter is bound.
         """
         known = self._unrelated.setdefault(transition.table, {})
         mask = 0
@@ -179,8 +189,9 @@ class SignatureMasks:
         return mask
 
     def _with_types(self, mask: int, kind: Type) -> int:
-        """Return a mask of atoms about an object, with the object's types if they are allowed.
+        """Return a mask of atoms about an object, and add the object's types if one of the atoms allows it.
 
+        The atoms that relate the object to a parameter, or that mention only this object, allow types.
         Types without a parent are left out: the declared types of the predicates imply them.
         """
         if not mask & self._allow_types:
@@ -195,7 +206,10 @@ class SignatureMasks:
         return mask | types
 
     def of_object(self, number: int, datum: Datum) -> int:
-        """Return the signature of one unnamed object before a transition."""
+        """Return, as a mask, the lifted atoms and types of one unnamed object before a transition.
+
+        An unnamed object is one to which no parameter is bound; `number` is its number.
+        """
         transition, objects = datum
         table, mask = transition.table, 0
         atoms = transition.before & table.with_object(number)
@@ -207,7 +221,8 @@ class SignatureMasks:
     def shared(self, data: Sequence[Datum], parameter: int | None = None) -> list[int]:
         """Return the maximal sets of atoms that some unnamed object satisfied before every transition.
 
-        See `shared_signatures`. With the index of a `parameter`, return only the sets that mention it.
+        See `shared_signatures`. With the index of a `parameter`, return only the sets of which an atom
+        mentions it.
         """
         arity = len(data[0][1])
         found = self._maximal(self.before(data[0]), arity)
@@ -223,7 +238,7 @@ class SignatureMasks:
                     continue  # For speed: the signatures of all objects are not needed.
             signatures = {one & mentioned for one in self.before(datum)}
             if all(one in signatures or any(not one & ~other for other in signatures) for one in found):
-                continue  # Before this transition too, an object satisfied each set.
+                continue  # Each set also held for some object before this transition, so it is not reduced.
             found = self._maximal({one & other for one in found for other in signatures}, arity)
         if parameter is not None:
             found = [one for one in found if self.mentions(one, parameter)]
@@ -251,7 +266,10 @@ class SignatureMasks:
         return known
 
     def witnesses(self, datum: Datum, mask: int) -> int:
-        """Return the unnamed objects that satisfied a set of atoms and types before a transition."""
+        """Return the mask of the objects that satisfied a set of atoms and types before a transition.
+
+        Only objects to which no parameter is bound are considered.
+        """
         transition, objects = datum
         table, atoms, types = transition.table, mask & ~self._types, mask & self._types
         found = 0
@@ -270,15 +288,19 @@ class SignatureMasks:
 def shared_signatures(data: Sequence[Datum], masks: SignatureMasks | None = None) -> list[Signature]:
     """Return the maximal sets of atoms that some unnamed object satisfied before every transition.
 
-    The object may differ from transition to transition. A set is thus the intersection of one signature
-    per transition. At most `MAX_CONDITIONS` sets are returned.
+    An unnamed object is one to which no parameter of the operator is bound. It may be a different object in
+    each transition. A set is thus the intersection of one signature (the atoms about one object) per
+    transition. At most `MAX_CONDITIONS` sets are returned.
     """
     masks, arity = masks or SignatureMasks(), len(data[0][1])
     return [masks.decode(one, arity) for one in masks.shared(data)]
 
 
 def signature_of(number: int, datum: Datum) -> Signature:
-    """Return the signature of one unnamed object before a transition."""
+    """Return the lifted atoms about one object, and its types, before a transition.
+
+    No parameter of the operator is bound to the object; `number` is its number.
+    """
     masks = SignatureMasks()
     return masks.decode(masks.of_object(number, datum), len(datum[1]))
 
@@ -286,7 +308,7 @@ def signature_of(number: int, datum: Datum) -> Signature:
 def atoms_about_unnamed(
     transition: EncodedTransition, objects: Sequence[int], atoms: int, unnamed_index: int = UNNAMED
 ) -> Iterator[tuple[int, AtomKey]]:
-    """Yield the atoms about unnamed objects: the object's number, and the key of the lifted atom.
+    """Yield each given atom about an unnamed object, as the object's number and the lifted atom's key.
 
     `objects` contains the named objects, to which parameters are bound. In the key, the index of the
     unnamed object is `unnamed_index`. If an atom has two unnamed objects, it is yielded for each of them,
@@ -313,7 +335,10 @@ def atoms_about_unnamed(
 
 
 def unnamed_objects_with(key: AtomKey, datum: Datum) -> int:
-    """Return the mask of the unnamed objects for which an atom held before a transition."""
+    """Return the mask of the unnamed objects for which a lifted atom held before a transition.
+
+    An unnamed object is one to which no parameter of the operator is bound.
+    """
     transition, objects = datum
     if ANYTHING not in key[1]:
         found = satisfying_objects(key, transition, objects)

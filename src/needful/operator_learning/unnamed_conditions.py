@@ -27,8 +27,8 @@ from needful.operator_learning.signatures import (
     unnamed_objects_with,
 )
 
-# A condition on one or two unnamed objects. With one object: None, and the atoms about the object. With two
-# objects: the atoms about the first one, and the atoms about the second one.
+# A condition on one or two unnamed objects, as a pair. For one object, the pair is None and the atoms about
+# the object. For two objects, the pair is the atoms about the first object and those about the second one.
 SharedCondition: TypeAlias = tuple[Signature | None, Signature]
 
 
@@ -76,7 +76,10 @@ class Consumption(NamedTuple):
 
 
 def consumed_objects(fitted: FittedOperator) -> list[Consumption]:
-    """Return the unnamed objects about which every transition of an operator made an atom false."""
+    """Return the unnamed objects about which every transition of an operator made an atom false.
+
+    Unnamed objects are those to which no parameter of the operator is bound.
+    """
     per_datum: list[dict[AtomKey, int]] = []
     common: set[AtomKey] = set()
     for datum in fitted.data:
@@ -100,8 +103,9 @@ def consumed_objects(fitted: FittedOperator) -> list[Consumption]:
 def consumed_pairs(fitted: FittedOperator) -> list[Condition]:
     """Return the conditions on two unnamed objects whose common atom every transition made false.
 
-    For example, `serve(client)` takes a batch out of a tank; it names neither of the two. Each transition
-    must make exactly one such lifted atom false.
+    For example, `serve(client)` takes a batch out of a tank and makes In(batch, tank) false, but neither
+    the batch nor the tank is an argument. In each transition, the lifted atom must become false for exactly
+    one pair of objects.
     """
     arity = len(fitted.operator.parameters)
     per_datum = [_deleted_pairs(datum) for datum in fitted.data]
@@ -122,7 +126,7 @@ def consumed_pairs(fitted: FittedOperator) -> list[Condition]:
 
 
 def _deleted_pairs(datum: Datum) -> dict[AtomKey, tuple[int, int]]:
-    """Return the two objects of each deleted atom about two unnamed objects, by the lifted atom.
+    """Return a map from each lifted atom about two unnamed objects that became false to these two objects.
 
     A lifted atom that became false for several pairs of objects is left out.
     """
@@ -140,7 +144,7 @@ def _deleted_pairs(datum: Datum) -> dict[AtomKey, tuple[int, int]]:
 
 
 def named_atoms(datum: Datum, atoms: int) -> set[AtomKey]:
-    """Return those of the given atoms (a mask) in which all objects are bound to parameters."""
+    """Return, as lifted atoms, the atoms of a mask that mention only objects bound to parameters."""
     transition, objects = datum
     index_of = {number: index for index, number in enumerate(objects)}
     table = transition.table
@@ -151,9 +155,10 @@ def named_atoms(datum: Datum, atoms: int) -> set[AtomKey]:
 
 
 def changed_once(datum: Datum, changed: int) -> dict[AtomKey, int]:
-    """Return the changed atoms about one unnamed object, each with this object.
+    """Return a map from each lifted atom about one unnamed object that changed to this object.
 
-    An atom that changed for several unnamed objects is left out.
+    `changed` is the mask of the changed ground atoms. A lifted atom that changed for several unnamed
+    objects is left out.
     """
     transition, objects = datum
     found: dict[AtomKey, int] = {}
@@ -167,8 +172,9 @@ def changed_once(datum: Datum, changed: int) -> dict[AtomKey, int]:
 def shared_conditions(data: Sequence[Datum], masks: SignatureMasks) -> Iterator[SharedCondition]:
     """Yield the conditions on unnamed objects that held before all transitions in `data`.
 
-    A condition is about one unnamed object. If its atoms determine this object uniquely in each transition,
-    there are also conditions that relate a second unnamed object to the first one.
+    Unnamed objects are those to which no parameter of the operator is bound. A condition is about one such
+    object. If its atoms determine this object uniquely in each transition, there are also conditions that
+    relate a second unnamed object to the first one.
     """
     arity = len(data[0][1])
     for one in masks.shared(data):
@@ -186,7 +192,10 @@ def shared_conditions(data: Sequence[Datum], masks: SignatureMasks) -> Iterator[
 
 
 def _unique_witnesses(data: Sequence[Datum], mask: int, masks: SignatureMasks) -> list[int] | None:
-    """Return the unnamed objects that satisfied a set of atoms, one per transition; None if not unique."""
+    """Return, for each transition, the only unnamed object that satisfied a set of atoms before it.
+
+    Return None if there is a transition with several such objects or without one.
+    """
     found: list[int] = []
     for datum in data:
         objects = masks.witnesses(datum, mask)
@@ -205,9 +214,10 @@ def condition_of(
 ) -> Condition | None:
     """Return the condition that an unnamed object satisfies `atoms`, in addition to an `earlier` condition.
 
-    `data` contains the operator's transitions. If there is an earlier condition, its objects count as named
-    ones in `data`. `objects` contains the unnamed object for each transition; by default, the result of
-    `_similar_witnesses`. For each atom with an index `ANYTHING`, a further unnamed object is added.
+    `data` contains the operator's transitions, each with the objects of the parameters and of the earlier
+    condition, if there is one. `objects` contains the unnamed object for each transition; by default, it is
+    the result of `_similar_witnesses`. For each atom with the index `ANYTHING`, which stands for any object,
+    a further unnamed object is added to the condition.
     """
     rows = [list(one) for one in earlier.objects] if earlier else [[] for _ in data]
     for row, number in zip(rows, objects or _similar_witnesses(data, atoms), strict=True):
@@ -242,18 +252,13 @@ def _similar_witnesses(data: Sequence[Datum], atoms: Signature) -> list[int]:
     found = [witnesses(datum, atoms) for datum in data]
     if any(one.bit_count() > 1 for one in found):
         for key in sorted(one for one in atoms if ANYTHING in one[1]):
-            partners = [
-                _partners_of(datum, numbers, key) for datum, numbers in zip(data, found, strict=True)
-            ]
+            partners = [_partners_of(datum, one, key) for datum, one in zip(data, found, strict=True)]
             kind = _narrowest_shared_type(data, partners)
             if kind is not None:
+                right = [transition.table.of_type(kind) for transition, _ in data]
                 found = [
-                    sum(
-                        1 << number
-                        for number, others in one.items()
-                        if others & datum[0].table.of_type(kind)
-                    )
-                    for datum, one in zip(data, partners, strict=True)
+                    sum(1 << number for number, others in one.items() if others & mask)
+                    for mask, one in zip(right, partners, strict=True)
                 ]
     return [first_witness(datum, atoms, among) for datum, among in zip(data, found, strict=True)]
 
@@ -281,7 +286,7 @@ def _narrowest_shared_type(data: Sequence[Datum], partners: Sequence[dict[int, i
 
 
 def first_witness(datum: Datum, atoms: Signature, among: int = -1) -> int:
-    """Return the first unnamed object, of those in the mask `among`, that satisfied the atoms.
+    """Return the first object of the mask `among` that satisfied the atoms, and is bound to no parameter.
 
     Objects for which the transition made one of the atoms false are preferred.
     """
@@ -295,14 +300,18 @@ def first_witness(datum: Datum, atoms: Signature, among: int = -1) -> int:
 
 
 def witnesses(datum: Datum, atoms: Signature) -> int:
-    """Return the mask of the unnamed objects that satisfied the atoms before a transition."""
+    """Return the mask of the objects that satisfied the atoms before a transition.
+
+    Only objects to which no parameter is bound are considered.
+    """
     return functools.reduce(and_, (unnamed_objects_with(key, datum) for key in atoms))
 
 
 def _partners(data: Sequence[Datum], key: AtomKey) -> list[int]:
-    """Return an object for each transition that satisfied an atom and, if possible, the same further atoms.
+    """Return, for each transition, an unnamed object that satisfied an atom before it.
 
-    In the atom's key, the highest index stands for this object.
+    In the atom's key, the highest index stands for this object. If possible, the objects are chosen so that
+    further atoms about them held before all transitions.
     """
     atoms = next((one for one in shared_signatures(data) if key in one), frozenset({key}))
     return [first_witness(datum, atoms) for datum in data]

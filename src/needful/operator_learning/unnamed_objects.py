@@ -6,8 +6,9 @@ require that place. This module gives an operator a new parameter for such an ob
 about the object. A condition must have held before every transition of the operator. That alone is weak
 evidence, because many conditions hold everywhere. So one of the following must be true as well:
 
-- The condition is informative: it often failed where the operator was applicable but not used; see
-  `Opportunities`. Less evidence is enough if such a condition was accepted for another controller.
+- The condition is informative: it often did not hold where the operator could have been used; see
+  `Opportunities`. Less evidence is enough if a condition with the same predicates was accepted for another
+  controller.
 - In every transition, the action made the condition false, and made the same atom true for another object.
   For example, a vehicle that moves is no longer at one place, but at another. Effects of other operators
   may then become necessary. If these make false claims, further conditions must exclude them.
@@ -51,22 +52,25 @@ from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.signatures import Signature
 from needful.operator_learning.unnamed_conditions import Condition, named_atoms
 
-# The work of trying a condition, per transition (see `WorkLimit`); measured in some worlds.
+# The work of trying a condition, per transition, in the units of `WorkLimit`. It was measured in some of
+# the environments.
 WORK_PER_TRANSITION = 50
 # The maximum number of times that a condition is accepted for the operators of a controller.
 MAX_ACCEPTED = 3
-# The maximum number of further conditions that exclude the false claims that a condition caused, and the
-# maximum number of conditions that are tried for each of them.
+# A new condition may lead to more false claims (predicted atoms that do not hold). Then at most
+# `MAX_FURTHER_CONDITIONS` conditions are added to exclude them. For each of these, at most `MAX_TRIED`
+# proposals are tried.
 MAX_FURTHER_CONDITIONS = 4
 MAX_TRIED = 3
 
 
 def conditions_on_unnamed_objects(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb:
-    """Give operators parameters for unnamed objects, until no further condition on them is accepted.
+    """Give operators preconditions on objects that their controllers do not name, as long as this helps.
 
-    After each new parameter, `resume` continues hill climbing, because the new precondition may make
-    further effects necessary. A condition is rejected if the result covers fewer transitions. The search
-    also ends when the limit `LearningProblem.work` is reached.
+    Each accepted condition adds parameters for these objects to an operator. Then `resume` continues hill
+    climbing, because the new preconditions may make further effects necessary. A condition is rejected if
+    the result covers fewer transitions. The search ends when no condition is accepted, or when the limit
+    `LearningProblem.work` is reached.
     """
     search = ConditionSearch(problem, resume)
     with suppress(WorkLimitReached):
@@ -84,10 +88,10 @@ class ConditionSearch:
         resume: continues hill climbing.
         tried: the operators and conditions that were tried.
         patterns: the predicates of the accepted divisions into cases.
-        accepted: how often each condition was accepted, by its controller and its predicates. Hill climbing
-            may replace an operator with a condition by one without it. Then the condition is accepted again
-            without new evidence, but at most `MAX_ACCEPTED` times. The same holds for other operators of
-            the controller.
+        accepted: how often each condition was accepted, by its controller and its predicates. An accepted
+            condition can be accepted again for the same controller, without new evidence, but at most
+            `MAX_ACCEPTED` times. This is useful for other operators of the controller, or if hill climbing
+            has replaced an operator with the condition by one without it.
     """
 
     problem: LearningProblem
@@ -99,7 +103,8 @@ class ConditionSearch:
     def next_climb(self, climb: Climb) -> Climb | None:
         """Return the climb with the first condition that is accepted; None if there is none."""
         for proposal in self._in_order(climb.hypothesis):
-            # A condition is tried again if it is known by now, or was accepted and lost in the meantime.
+            # A condition is tried again if one with the same predicates was accepted for the controller in
+            # the meantime: less evidence is enough then.
             times = self.accepted[proposal.key] if proposal.known else -1
             key = (proposal.fitted.operator.text, proposal.atoms, times)
             if key in self.tried:
@@ -116,9 +121,10 @@ class ConditionSearch:
     def _required(self, proposal: Proposal, climb: Climb) -> Climb | None:
         """Return the climb in which an operator requires the proposed condition; None if it is rejected.
 
-        If the action replaces an atom of the condition, the new atom becomes an effect, which may make the
-        effects of other operators necessary as well. If these effects make false claims, further conditions
-        are added to exclude them.
+        The action may make an atom of the condition false, and the same atom true for another object. The
+        new atom then becomes an effect, which may make effects of other operators necessary as well. If
+        operators then make more false claims (predicted atoms that do not hold), further conditions are
+        added to exclude these.
         """
         reached = _reached_with(proposal, climb, self.problem, self.resume)
         if reached is None or _is_justified(proposal, climb.hypothesis, reached.hypothesis, self.problem):
@@ -128,7 +134,7 @@ class ConditionSearch:
     def _without_new_claims(self, climb: Climb, old: Hypothesis) -> Climb | None:
         """Return the climb with further conditions, so that there are no more false claims than in `old`.
 
-        Return None if this is not possible.
+        False claims are predicted atoms that do not hold. Return None if this is not possible.
         """
         claims = self.problem.false_claims
         for _ in range(MAX_FURTHER_CONDITIONS):
@@ -152,8 +158,8 @@ class ConditionSearch:
     def _in_order(self, hypothesis: Hypothesis) -> Iterator[Proposal]:
         """Yield proposals in the order in which they are tried.
 
-        Divisions into cases are tried after the conditions that all transitions share, but before
-        conditions that no atom connects to the operator's parameters.
+        First come conditions on objects that atoms connect to the operator's parameters, then divisions of
+        operators into cases, and finally conditions on objects without such a connection (see `is_linked`).
         """
         shared = self._shared(hypothesis)
         yield from filter(is_linked, shared)
@@ -161,7 +167,7 @@ class ConditionSearch:
         yield from (one for one in shared if not is_linked(one))
 
     def _shared(self, hypothesis: Hypothesis) -> list[Proposal]:
-        """Return the conditions that all transitions of an operator share, and that may be accepted."""
+        """Return the conditions that held before all transitions of an operator, and may be accepted."""
         found: list[Proposal] = []
         for fitted in hypothesis.fitted:
             known = self._known_patterns(fitted)
@@ -224,10 +230,11 @@ class ConditionSearch:
         return {one.controller for one in self.accepted if one.pattern == pattern and one.conditions == 1}
 
     def _known_patterns(self, fitted: FittedOperator) -> frozenset[Pattern]:
-        """Return the patterns of conditions that were accepted for the controller of an operator.
+        """Return the patterns of the conditions that were accepted for an operator's controller.
 
-        Patterns of conditions that the operator itself requires are left out: they are no evidence that a
-        second object must satisfy the same condition.
+        A pattern contains the names of the predicates of a condition. Patterns of conditions that the
+        operator itself requires are left out: they are no evidence that a second object must satisfy the
+        same condition.
         """
         own = {atom.predicate.name for atom in fitted.candidate.conditions}
         return frozenset(
@@ -239,10 +246,9 @@ class ConditionSearch:
         )
 
     def _divisions(self, hypothesis: Hypothesis) -> list[Proposal]:
-        """Return proposals to divide operators into cases.
+        """Return proposals to divide an operator into several operators with different conditions.
 
-        A division needs enough evidence by itself if it links parameters. Less evidence suffices if it may
-        give a purpose to steps without one, or if another operator was divided by the same predicates.
+        See `divisions_of`.
         """
         found: list[Proposal] = []
         purposeless = purposeless_steps(hypothesis)
@@ -273,11 +279,11 @@ def purposeless_steps(hypothesis: Hypothesis) -> list[EncodedTransition]:
 def _reached_with(
     proposal: Proposal, climb: Climb, problem: LearningProblem, resume: Resume
 ) -> Climb | None:
-    """Return the climb that hill climbing reaches if an operator requires the proposed condition.
+    """Return what hill climbing reaches if an operator requires the proposed condition.
 
-    Return None if it covers fewer transitions, or if the condition cannot be accepted. Also return None if
-    hill climbing needs far more operators than before: this would take long, and most of the operators
-    would describe accidents.
+    Return None if the result covers fewer transitions, or if the condition cannot be accepted. Also return
+    None if hill climbing needs far more operators than before: this would take long, and most of the
+    operators would describe accidents of single transitions.
     """
     problem.work.spend(WORK_PER_TRANSITION * problem.size)
     old, fitted = climb.hypothesis, proposal.fitted
@@ -289,7 +295,7 @@ def _reached_with(
     try:
         start = limited.fit(candidates, old)
         if _is_division(proposal) and problem.false_claims(start) > problem.false_claims(old):
-            return None  # For speed: hill climbing hardly ever excludes the false claims of cases.
+            return None  # For speed: hill climbing would hardly ever remove the new false claims.
         reached = resume(climb.add_step("require", start), limited)
     except TooManyOperators:
         return None
@@ -298,7 +304,11 @@ def _reached_with(
 
 
 def _is_justified(proposal: Proposal, old: Hypothesis, new: Hypothesis, problem: LearningProblem) -> bool:
-    """Return whether there is a reason to accept a condition that leads from `old` to `new`."""
+    """Return whether there is a reason to accept a condition, given the operators without and with it.
+
+    `old` are the operators without the condition, and `new` those that hill climbing reached with it. The
+    docstring of this module lists the reasons.
+    """
     claims, earlier = problem.false_claims(new), problem.false_claims(old)
     gained = len(purposeless_steps(old)) - len(purposeless_steps(new))
     gives_purpose = gained > 0
@@ -316,15 +326,15 @@ def _is_justified(proposal: Proposal, old: Hypothesis, new: Hypothesis, problem:
 
 
 def _is_division(proposal: Proposal) -> bool:
-    """Return whether a proposal divides an operator into cases other than by what its action consumes."""
+    """Return whether a proposal divides an operator, but not by the atoms that its action makes false."""
     return len(proposal.conditions) > 1 and not proposal.consumed
 
 
 def _can_be_accepted(proposal: Proposal, old: Hypothesis, problem: LearningProblem) -> bool:
-    """Return whether the condition may be accepted, whatever hill climbing reaches with it.
+    """Return whether a condition can possibly be accepted, before hill climbing is tried with it.
 
-    Without purposeless steps, the condition cannot give a purpose to one. Without false claims, it cannot
-    exclude one.
+    For example, if all steps have a purpose already, the condition cannot give a purpose to one. If there
+    are no false claims (predicted atoms that do not hold), it cannot exclude one.
     """
     if _is_division(proposal):
         return proposal.repeated or proposal.links or bool(purposeless_steps(old))
@@ -339,11 +349,11 @@ def _can_be_accepted(proposal: Proposal, old: Hypothesis, problem: LearningProbl
 
 
 def require(fitted: FittedOperator, condition: Condition) -> Candidate:
-    """Return the candidate of an operator, with new parameters for the objects of a condition.
+    """Return the candidate of an operator that requires a condition, with parameters for its objects.
 
-    Atoms of the condition that every transition replaces (`_replacements`) become add effects as well.
-    Quantified deletes that were widened for the old parameters are dropped, since the new parameters may
-    make them unnecessary.
+    The action may make an atom of the condition false, and an atom of the same predicate true. This new
+    atom becomes an add effect (see `_replacements`). Quantified deletes that `merge_types` added for the
+    old parameters are dropped, since the new parameters may make them unnecessary.
     """
     candidate, arity = fitted.candidate, len(fitted.operator.parameters)
     fresh = tuple(Variable(f"?n{arity + i}", kind) for i, kind in enumerate(condition.types))
@@ -381,7 +391,7 @@ def _consumed_by_others(fitted: FittedOperator, hypothesis: Hypothesis) -> set[s
 
 
 def _replacements(condition: Condition, arity: int) -> Signature:
-    """Return the atoms about unnamed objects that every transition adds in place of one of the condition.
+    """Return the atoms that every transition makes true in place of an atom of the condition.
 
     For example, a flight with battery(drone, level) and lower(less, level) adds battery(drone, less). The
     next flight needs this atom, so an operator that does not add it could not explain both flights.
@@ -403,7 +413,7 @@ def _consumed(proposal: Proposal) -> Signature:
 
 
 def _purposeless_predicates(hypothesis: Hypothesis) -> set[str]:
-    """Return the names of the predicates of which atoms were added by steps without purpose."""
+    """Return the names of the predicates of the atoms that steps without purpose add."""
     return {
         transition.table.predicate_of[atom].name
         for transition in purposeless_steps(hypothesis)

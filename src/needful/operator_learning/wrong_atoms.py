@@ -34,8 +34,8 @@ ERROR_COST = -math.log(0.01)
 # The maximum number of rounds. A round estimates the probabilities of changes, and then repairs atoms.
 MAX_ROUNDS = 4
 # A change may be due to wrong atoms if it occurs at most twice, or in at most this share of a controller's
-# uses. If all changes are more frequent, nothing is repaired. Otherwise, the atoms of all predicates are
-# examined: a wrong atom of a predicate that changes often does not appear as a rare change.
+# uses. If all changes are more frequent, nothing is repaired. Otherwise, the atoms of all predicates that
+# change are examined: wrong atoms of a predicate that changes often do not appear as rare changes.
 RARE_CHANGE = 0.01
 # The minimum number of repaired values, and their minimum share of all values. If fewer values would be
 # repaired, nothing is repaired: some correct changes are rare in any demonstrations.
@@ -44,7 +44,7 @@ MIN_REPAIRED_SHARE = 0.0004
 
 # The atoms that changed in each step of a demonstration.
 _Changes: TypeAlias = tuple[AbstractState, ...]
-# Some atoms of each demonstration.
+# One sequence of atoms for each demonstration.
 _Atoms: TypeAlias = Sequence[Sequence[GroundAtom]]
 _Values: TypeAlias = npt.NDArray[np.bool_]
 _Numbers: TypeAlias = npt.NDArray[np.intp]
@@ -250,7 +250,7 @@ def _forms(
 
 
 def _padded(numbers: list[int], counts: list[int], padding: int) -> _Numbers:
-    """Return one column for each count, which contains the next `count` numbers and then the padding."""
+    """Return the numbers as a matrix: column i has the next `counts[i]` numbers, then the padding."""
     filled = np.arange(max(counts, default=0)) < np.array(counts, dtype=np.intp)[:, None]
     found = np.full(filled.shape, padding, dtype=np.intp)
     found[filled] = numbers
@@ -334,8 +334,9 @@ def _log_likelihood(counts: _Costs) -> _Costs:
 def _viterbi(series: _Series, rows: _Numbers, costs: _Costs, deadline: Deadline) -> _Values:
     """Return all values, with those of the given rows replaced by their most likely values.
 
-    Rows are sorted by length, and `steps` by column: the first part of `steps` contains the first steps of
-    all rows, the next part the second steps of the rows that have one, and so on.
+    All rows are processed at once: first the first step of each row, then the second step of the rows that
+    have one, and so on. So rows are sorted by length, and the array `steps` contains the first steps of all
+    rows, then the second steps, and so on.
     """
     rows = rows[np.argsort(-series.lengths[rows], kind="stable")]
     lengths, first_steps = series.lengths[rows], series.first_steps[rows]

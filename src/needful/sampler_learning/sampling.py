@@ -30,7 +30,7 @@ CONSTANT_RANGE = 1e-6
 LARGEST_SPREAD = 0.9
 
 VARIANCE_FLOOR = 1e-6
-# A sampler draws parameters at most this often: once, and up to 100 times more while draws are rejected.
+# The maximum number of draws per call of `sample`: one, and up to 100 more while all draws are rejected.
 MAX_DRAWS = 101
 # The first draws are classified as one batch of this size; the others only if the whole batch is rejected.
 FIRST_BATCH = 8

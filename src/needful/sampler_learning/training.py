@@ -1,9 +1,9 @@
 """Train networks with numpy: full-batch Adam, gradients by backpropagation, and cross-validation to stop.
 
 The networks of a problem are trained together on the same inputs. Each network has two hidden layers with
-ReLU. The weights of all networks are one matrix with one row per network. A row holds three matrices, one
-per layer. The last row of a matrix holds the biases: each layer gets the constant 1 as an additional last
-input.
+ReLU. The weights of all networks are stored in one array with one row per network. Such a row is the
+concatenation of three weight matrices, one per layer. The last row of a weight matrix holds the biases:
+each layer gets the constant 1 as an additional last input.
 """
 
 from __future__ import annotations
@@ -225,8 +225,8 @@ class Adam:
 class Head:
     """How the outputs of a network are compared with the targets, the values to learn.
 
-    Both functions get outputs of shape (networks, examples, outputs) and targets of shape
-    (examples, targets).
+    The functions `losses` and `slopes` get outputs of shape (networks, examples, outputs) and targets of
+    shape (examples, targets).
 
     Attributes:
         outputs_per_target: the number of outputs that predict one target; these outputs are adjacent.
@@ -262,7 +262,10 @@ def gaussian_slopes(outputs: np.ndarray, targets: np.ndarray, weights: np.ndarra
 
 
 def _gaussian(outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the mean μ, the variance σ² and the derivative of σ² with respect to r, for each target."""
+    """Return, for each target, the mean μ, the variance σ² and the derivative of σ² with respect to r.
+
+    The two outputs for a target are μ and r, and σ² = ELU(r) + 1.
+    """
     mean, raw = outputs[..., 0::2], outputs[..., 1::2]
     # ELU(r) + 1 equals exp(min(r, 0)) + max(r, 0), and its derivative equals exp(min(r, 0)).
     slope = np.exp(np.minimum(raw, 0.0))
