@@ -96,10 +96,7 @@ class CompiledOperator:
     negative_preconditions: tuple[AtomKey, ...] = ()
 
     def forbidden(self, transition: EncodedTransition, objects: tuple[int, ...]) -> bool:
-        """Return whether an atom that must not hold (a negative precondition) holds before a transition.
-
-        `objects` are the objects bound to the operator's parameters.
-        """
+        """Return whether a negative precondition does not hold for `objects` before a transition."""
         negative = self.negative_preconditions
         return bool(negative and transition.table.ground(negative, objects) & transition.before)
 

@@ -216,8 +216,8 @@ def condition_of(
 
     `data` contains the operator's transitions, each with the objects of the parameters and of the earlier
     condition, if there is one. `objects` contains the unnamed object for each transition; by default, it is
-    the result of `_similar_witnesses`. For each atom with the index `ANYTHING`, which stands for any object,
-    a further unnamed object is added to the condition.
+    the result of `_similar_witnesses`. For each atom with the index `ANYTHING`, which stands for any
+    object, a further unnamed object is added to the condition.
     """
     rows = [list(one) for one in earlier.objects] if earlier else [[] for _ in data]
     for row, number in zip(rows, objects or _similar_witnesses(data, atoms), strict=True):

@@ -23,21 +23,19 @@ evidence, because many conditions hold everywhere. So one of the following must 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.objects import Variable
+from needful.operator_learning.accepted_conditions import MAX_ACCEPTED, AcceptedConditions
 from needful.operator_learning.candidates import Candidate, canonical_candidate
 from needful.operator_learning.case_conditions import supplied_keys
 from needful.operator_learning.condition_proposals import (
     ENOUGH_BITS,
     FAMILIARITY,
-    Pattern,
     Proposal,
-    ProposalKey,
     divisions_of,
     is_linked,
     proposals_for,
@@ -55,8 +53,6 @@ from needful.operator_learning.unnamed_conditions import Condition, named_atoms
 # The work of trying a condition, per transition, in the units of `WorkLimit`. It was measured in some of
 # the environments.
 WORK_PER_TRANSITION = 50
-# The maximum number of times that a condition is accepted for the operators of a controller.
-MAX_ACCEPTED = 3
 # A new condition may lead to more false claims (predicted atoms that do not hold). Then at most
 # `MAX_FURTHER_CONDITIONS` conditions are added to exclude them. For each of these, at most `MAX_TRIED`
 # proposals are tried.
@@ -87,34 +83,27 @@ class ConditionSearch:
         problem: the learning problem.
         resume: continues hill climbing.
         tried: the operators and conditions that were tried.
-        patterns: the predicates of the accepted divisions into cases.
-        accepted: how often each condition was accepted, by its controller and its predicates. An accepted
-            condition can be accepted again for the same controller, without new evidence, but at most
-            `MAX_ACCEPTED` times. This is useful for other operators of the controller, or if hill climbing
-            has replaced an operator with the condition by one without it.
+        accepted: the accepted conditions.
     """
 
     problem: LearningProblem
     resume: Resume
-    tried: set[tuple[str, Signature, int]] = field(default_factory=set)
-    patterns: set[Pattern] = field(default_factory=set)
-    accepted: Counter[ProposalKey] = field(default_factory=Counter)
+    tried: set[tuple[str, Signature, int, bool]] = field(default_factory=set)
+    accepted: AcceptedConditions = field(default_factory=AcceptedConditions)
 
     def next_climb(self, climb: Climb) -> Climb | None:
         """Return the climb with the first condition that is accepted; None if there is none."""
         for proposal in self._in_order(climb.hypothesis):
-            # A condition is tried again if one with the same predicates was accepted for the controller in
-            # the meantime: less evidence is enough then.
-            times = self.accepted[proposal.key] if proposal.known else -1
-            key = (proposal.fitted.operator.text, proposal.atoms, times)
+            # A condition is tried again if similar ones were accepted in the meantime: less evidence is
+            # enough then.
+            times = self.accepted.times(proposal) if proposal.known else -1
+            key = (proposal.fitted.operator.text, proposal.atoms, times, proposal.informative)
             if key in self.tried:
                 continue
             self.tried.add(key)
             reached = self._required(proposal, climb)
             if reached is not None:
-                self.accepted[proposal.key] += 1
-                if len(proposal.conditions) > 1:
-                    self.patterns.add(proposal.pattern)
+                self.accepted.add(proposal)
                 return reached
         return None
 
@@ -170,13 +159,13 @@ class ConditionSearch:
         """Return the conditions that held before all transitions of an operator, and may be accepted."""
         found: list[Proposal] = []
         for fitted in hypothesis.fitted:
-            known = self._known_patterns(fitted)
-            proposals = self._cached(proposals_for, fitted, known, self._familiar_patterns(fitted))
+            known, familiar = self.accepted.of_controller(fitted), self.accepted.of_several_others(fitted)
             others = _consumed_by_others(fitted, hypothesis)
-            for one in proposals:
+            for one in self._cached(proposals_for, fitted, known, familiar):
                 alike = any(name in others for name, _ in _consumed(one)) if one.consumed else False
-                is_known = (one.pattern in known or alike) and self.accepted[one.key] < MAX_ACCEPTED
-                found.append(one._replace(fitted=fitted, known=is_known, familiar=self._familiarity(one)))
+                is_known = (one.pattern in known or alike) and self.accepted.times(one) < MAX_ACCEPTED
+                familiarity = self.accepted.familiarity(one)
+                found.append(one._replace(fitted=fitted, known=is_known, familiar=familiarity))
         purposeless = _purposeless_predicates(hypothesis)
         promising = (one for one in found if one.is_promising(purposeless))
         return sorted(promising, key=lambda one: one.rank)
@@ -191,60 +180,6 @@ class ConditionSearch:
             known = self.problem.proposals[key] = list(propose(fitted, self.problem, *given))
         return known
 
-    def _familiarity(self, proposal: Proposal) -> int:
-        """Return for how many other controllers a condition with the same predicates was accepted.
-
-        If the proposed condition relates several parameters, a condition with further predicates counts
-        too, but such conditions count only once.
-        """
-        if len(proposal.conditions) > 1:
-            return 0
-        (names,) = proposal.pattern
-        controllers = self._controllers_with(names) - {proposal.key.controller}
-        if controllers:
-            return len(controllers)
-        arity = len(proposal.fitted.operator.parameters)
-        related = {index for _, indices in proposal.atoms for index in indices if 0 <= index < arity}
-        return int(
-            len(related) > 1
-            and any(
-                names <= other
-                for one in self.accepted
-                for other in one.pattern
-                if one.conditions == 1 and one.controller != proposal.key.controller
-            )
-        )
-
-    def _familiar_patterns(self, fitted: FittedOperator) -> frozenset[Pattern]:
-        """Return the patterns of conditions that were accepted for at least two other controllers."""
-        controller = fitted.operator.controller.name
-        return frozenset(
-            pattern
-            for pattern in {key.pattern for key in self.accepted if key.conditions == 1}
-            if len(self._controllers_with(min(pattern)) - {controller}) > 1
-        )
-
-    def _controllers_with(self, names: frozenset[str]) -> set[str]:
-        """Return the controllers for which a condition with exactly the given predicates was accepted."""
-        pattern = frozenset({names})
-        return {one.controller for one in self.accepted if one.pattern == pattern and one.conditions == 1}
-
-    def _known_patterns(self, fitted: FittedOperator) -> frozenset[Pattern]:
-        """Return the patterns of the conditions that were accepted for an operator's controller.
-
-        A pattern contains the names of the predicates of a condition. Patterns of conditions that the
-        operator itself requires are left out: they are no evidence that a second object must satisfy the
-        same condition.
-        """
-        own = {atom.predicate.name for atom in fitted.candidate.conditions}
-        return frozenset(
-            key.pattern
-            for key in self.accepted
-            if key.controller == fitted.operator.controller.name
-            and key.conditions == 1
-            and not all(names <= own for names in key.pattern)
-        )
-
     def _divisions(self, hypothesis: Hypothesis) -> list[Proposal]:
         """Return proposals to divide an operator into several operators with different conditions.
 
@@ -252,11 +187,11 @@ class ConditionSearch:
         """
         found: list[Proposal] = []
         purposeless = purposeless_steps(hypothesis)
-        known = frozenset[frozenset[str]]().union(*self.patterns)
+        known = frozenset[frozenset[str]]().union(*self.accepted.divisions)
         for fitted in hypothesis.fitted:
             supplied = frozenset(supplied_keys(fitted, purposeless))
             for one in self._cached(divisions_of, fitted, supplied, known):
-                repeated = not one.links and one.pattern in self.patterns
+                repeated = not one.links and one.pattern in self.accepted.divisions
                 found.append(one._replace(fitted=fitted, repeated=repeated))
         return sorted(found, key=lambda one: one.rank)
 
