@@ -35,6 +35,11 @@ class AcceptedConditions:
         if len(proposal.conditions) > 1:
             self.divisions.add(proposal.pattern)
 
+    @property
+    def exist(self) -> bool:
+        """Whether any condition was accepted."""
+        return bool(self._counts)
+
     def times(self, proposal: Proposal) -> int:
         """Return how often similar conditions were accepted for the controller of a proposal."""
         return self._counts[proposal.key]

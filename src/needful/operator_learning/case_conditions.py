@@ -67,8 +67,11 @@ def best_division(
     supplied: Set[AtomKey],
     predicates: Set[frozenset[str]],
     signatures: SignatureMasks,
+    min_bits: float,
 ) -> Division | None:
     """Return the division of an operator into cases with the most evidence; None if there is no division.
+
+    The division must have at least `min_bits` of evidence.
 
     The search for a division starts with a case that satisfies one of two conditions. Either the case
     contains one of the `supplied` atoms (see `supplied_keys`), or the names of its predicates are one of
@@ -83,11 +86,15 @@ def best_division(
         if not supplied.isdisjoint(first) or predicates_of(first) in predicates
         for cases in search.complete([first], members)
     )
-    return search.best(divisions, opportunities)
+    return search.best(divisions, opportunities, min_bits)
 
 
-def linking_division(fitted: FittedOperator, opportunities: Opportunities) -> Division | None:
+def linking_division(
+    fitted: FittedOperator, opportunities: Opportunities, min_bits: float
+) -> Division | None:
     """Return the division by atoms that relate unrelated parameters to each other; None if there is none.
+
+    The division must have at least `min_bits` of evidence.
 
     Parameters are unrelated if no precondition mentions both, not even indirectly through others. For
     example, a robot moves from one tile to another, but no precondition relates the two tiles. The cases
@@ -103,7 +110,7 @@ def linking_division(fitted: FittedOperator, opportunities: Opportunities) -> Di
     search = _CaseSearch(fitted, signatures=None)
     largest = search.largest(search.everything)
     divisions = search.complete([largest], search.classes[largest]) if largest is not None else ()
-    return search.best(divisions, opportunities)
+    return search.best(divisions, opportunities, min_bits)
 
 
 def consumption_classes(fitted: FittedOperator) -> list[Condition]:
@@ -241,7 +248,7 @@ class _CaseSearch:
         return found
 
     def _unnamed_features(self) -> dict[int, int]:
-        """Return the atoms about an unnamed object, and the pairs of such atoms, that may define a case.
+        """Return atoms about an unnamed object, and pairs of such atoms, that may define a case.
 
         Each of them is a mask of `SignatureMasks`. It is mapped to the mask of the transitions before which
         it held for some unnamed object.
@@ -259,7 +266,7 @@ class _CaseSearch:
             for number in bits(signature & typical):
                 link = 1 << number
                 found[link] = found.get(link, 0) | members
-                for other in bits(partners & ~link):
+                for other in bits(partners & ~link) if link & self._signatures.links else ():
                     pair = link | 1 << other
                     found[pair] = found.get(pair, 0) | members
         return found
@@ -322,8 +329,10 @@ class _CaseSearch:
         if following is not None and rest & ~self.classes[following]:
             yield from self.complete([*cases, following], covered | self.classes[following])
 
-    def best(self, divisions: Iterable[list[Signature]], opportunities: Opportunities) -> Division | None:
-        """Return the division with the most evidence."""
+    def best(
+        self, divisions: Iterable[list[Signature]], opportunities: Opportunities, min_bits: float
+    ) -> Division | None:
+        """Return the division with the most evidence; None if none has at least `min_bits`."""
         simplest = sorted(divisions, key=len)[:MAX_DIVISIONS]
         found = [
             (opportunities.bits(*cases) - BITS_PER_CASE * (len(cases) - 1), cases) for cases in simplest
@@ -331,6 +340,8 @@ class _CaseSearch:
         if not found:
             return None
         evidence, cases = min(found, key=lambda one: (-one[0], self._size(one[1]), [*map(sorted, one[1])]))
+        if evidence < min_bits:
+            return None
         conditions = [self.condition(case) for case in _pruned(cases, opportunities)]
         usable = tuple(one for one in conditions if one is not None)
         return Division(usable, evidence) if len(usable) == len(cases) else None

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Set
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from needful.abstraction.atom_table import AtomKey
+from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.objects import Type
 from needful.operator_learning.case_conditions import (
     best_division,
@@ -19,6 +19,7 @@ from needful.operator_learning.case_conditions import (
     predicates_of,
 )
 from needful.operator_learning.condition_tests import ANYTHING, TYPE_PREFIX, holds
+from needful.operator_learning.induction import Datum
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.opportunities import Opportunities
 from needful.operator_learning.partition import FittedOperator
@@ -30,6 +31,7 @@ from needful.operator_learning.unnamed_conditions import (
     consumed_objects,
     consumed_pairs,
     shared_conditions,
+    witnesses,
 )
 
 # A condition with at least `ENOUGH_BITS` of evidence is informative: it would hold by chance with a
@@ -186,19 +188,23 @@ def proposals_for(
     problem: LearningProblem,
     known: Set[Pattern] = frozenset(),
     familiar: Set[Pattern] = frozenset(),
+    wanted: Set[str] | None = None,
 ) -> Iterator[Proposal]:
     """Yield the conditions that one operator might require.
 
     `known` contains the patterns (names of predicates) of conditions that other operators of the same
     controller require, and `familiar` those of several other controllers. For these patterns, conditions
     with little evidence are proposed too.
+
+    `wanted` contains names of predicates: conditions without them need `ENOUGH_BITS` of evidence, or must
+    be about an object about which every transition made an atom false. None stands for all predicates.
     """
     opportunities = opportunities_of(fitted, problem)
     consumed = list(_about_consumed_objects(fitted, problem, opportunities))
     yield from consumed
     yield from _division(fitted, opportunities)
     found = {proposal.atoms for proposal in consumed}
-    for proposal in _shared_by_all(fitted, problem, opportunities, known, familiar):
+    for proposal in _shared_by_all(fitted, problem, opportunities, known, familiar, wanted):
         if proposal.atoms not in found:
             yield proposal
             found.add(proposal.atoms)
@@ -227,31 +233,37 @@ def _shared_by_all(
     opportunities: Opportunities,
     known: Set[Pattern],
     familiar: Set[Pattern],
+    wanted: Set[str] | None,
 ) -> Iterator[Proposal]:
     """Yield conditions that held before all transitions of an operator; see `proposals_for`."""
+    claims = problem.validity.of_operator(fitted.operator)
+    expected = known | familiar
+
+    def may_be_accepted(earlier: Signature | None, atoms: Signature) -> bool:
+        """Return whether the condition, or one with fewer of its atoms, may be accepted."""
+        required = (earlier or frozenset()) | atoms
+        if wanted is None:
+            return bool(claims or expected) or not opportunities.always_hold(required)
+        if any(name in wanted for name, _ in required):
+            return True
+        linked = _may_be_linked(earlier or atoms, screening[0])
+        return linked and opportunities.bits(required) >= ENOUGH_BITS
+
+    # For speed, examine a few transitions first. Their conditions have all atoms of the conditions that
+    # held before all transitions, and usually further ones. Fewer atoms never have more evidence.
     first = {one.index for one in opportunities.demonstrations[:SCREENING_DEMONSTRATIONS]}
     screening = tuple(datum for datum in fitted.data if datum[0].demonstration in first)
-    # For speed, examine a few transitions first: if no condition held before all of these, none held before
-    # all transitions. Their conditions are found one by one, because the first one usually decides.
-    screened = shared_conditions(screening, problem.signatures)
-    some = next(screened, None)
-    if some is None:
+    if not any(may_be_accepted(*one) for one in shared_conditions(screening, problem.signatures)):
         return
-    claims = problem.validity.of_operator(fitted.operator)
-    held = (
-        opportunities.always_hold((earlier or frozenset()) | atoms)
-        for earlier, atoms in chain((some,), screened)
-    )
-    expected = known | familiar
-    if not claims and not expected and all(held):
-        return
-    alone = 0.0
+    alone: Signature = frozenset()
     conditions = problem.shared_conditions(fitted.data)
     for earlier, shared in chain(conditions, _familiar_parts(conditions, familiar)):
-        evidence = opportunities.bits((earlier or frozenset()) | shared)
         if earlier is None:
-            alone = evidence
-        elif evidence < alone + BITS_PER_OBJECT:
+            alone = shared
+        if wanted is not None and not may_be_accepted(earlier, shared):
+            continue
+        evidence = opportunities.bits((earlier or frozenset()) | shared)
+        if earlier is not None and evidence < opportunities.bits(alone) + BITS_PER_OBJECT:
             continue
         if evidence < MIN_BITS and not claims and not expected:
             continue
@@ -262,6 +274,20 @@ def _shared_by_all(
             proposal = Proposal(fitted, (condition,), evidence, excludes_false_claims=excludes)
             if evidence >= MIN_BITS or excludes or proposal.pattern in expected:
                 yield proposal
+
+
+def _may_be_linked(atoms: Signature, datum: Datum) -> bool:
+    """Return whether atoms about an unnamed object may link it to a parameter; see `is_linked`.
+
+    `datum` is one of the operator's transitions. An object without such an atom must be the only one of its
+    type.
+    """
+    transition, objects = datum
+    if not objects or any(0 <= index < len(objects) for _, indices in atoms for index in indices):
+        return True
+    table = transition.table
+    kinds = (table.objects[number].type for number in bits(witnesses(datum, atoms)))
+    return any(table.of_type(kind).bit_count() == 1 for kind in kinds)
 
 
 def _familiar_parts(
@@ -291,11 +317,11 @@ def divisions_of(
     relate parameters that no precondition relates (see `linking_division`).
     """
     opportunities = opportunities_of(fitted, problem)
-    division = best_division(fitted, opportunities, supplied, known, problem.signatures)
-    if division is not None and division.bits >= MIN_BITS:
+    division = best_division(fitted, opportunities, supplied, known, problem.signatures, MIN_BITS)
+    if division is not None:
         yield Proposal(fitted, division.conditions, division.bits)
-    division = linking_division(fitted, opportunities)
-    if division is not None and division.bits >= ENOUGH_BITS:
+    division = linking_division(fitted, opportunities, ENOUGH_BITS)
+    if division is not None:
         yield Proposal(fitted, division.conditions, division.bits, links=True)
 
 

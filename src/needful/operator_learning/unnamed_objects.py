@@ -158,17 +158,22 @@ class ConditionSearch:
     def _shared(self, hypothesis: Hypothesis) -> list[Proposal]:
         """Return the conditions that held before all transitions of an operator, and may be accepted."""
         found: list[Proposal] = []
+        purposeless = _purposeless_predicates(hypothesis)
+        wanted = None if self._may_have_other_reasons(hypothesis) else frozenset(purposeless)
         for fitted in hypothesis.fitted:
             known, familiar = self.accepted.of_controller(fitted), self.accepted.of_several_others(fitted)
             others = _consumed_by_others(fitted, hypothesis)
-            for one in self._cached(proposals_for, fitted, known, familiar):
+            for one in self._cached(proposals_for, fitted, known, familiar, wanted):
                 alike = any(name in others for name, _ in _consumed(one)) if one.consumed else False
                 is_known = (one.pattern in known or alike) and self.accepted.times(one) < MAX_ACCEPTED
                 familiarity = self.accepted.familiarity(one)
                 found.append(one._replace(fitted=fitted, known=is_known, familiar=familiarity))
-        purposeless = _purposeless_predicates(hypothesis)
         promising = (one for one in found if one.is_promising(purposeless))
         return sorted(promising, key=lambda one: one.rank)
+
+    def _may_have_other_reasons(self, hypothesis: Hypothesis) -> bool:
+        """Return whether conditions with little evidence may be accepted that give no purpose to steps."""
+        return self.accepted.exist or self.problem.false_claims(hypothesis) > 0
 
     def _cached(
         self, propose: Callable[..., Iterator[Proposal]], fitted: FittedOperator, *given: Hashable
