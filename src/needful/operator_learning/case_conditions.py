@@ -125,6 +125,8 @@ def consumption_classes(fitted: FittedOperator) -> list[Condition]:
     there are fewer than two classes, or if a class has fewer than two transitions. If several divisions are
     possible, atoms that became false more often are preferred.
     """
+    if not all(transition.deleted for transition, _ in fitted.data):
+        return []  # A transition that made no atom false belongs to no class.
     if _first_deletes_only_common_atoms(fitted.data):
         return []  # For speed: no atom distinguishes the first transition, so it belongs to no class.
     unnamed = [changed_once(datum, datum[0].deleted) for datum in fitted.data]

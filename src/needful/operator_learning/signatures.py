@@ -63,6 +63,8 @@ class SignatureMasks:
         # For each demonstration, each atom and each object of the atom, the mask of the lifted atom about
         # this object for an operator without parameters.
         self._unrelated: dict[AtomTable, dict[int, dict[int, int]]] = {}
+        # For each demonstration, each object and each set of its atoms, the mask of the lifted atoms.
+        self._of_object: dict[AtomTable, dict[tuple[int, int], int]] = {}
         self._before: dict[Datum, dict[int, int]] = {}
         self._ranks: dict[tuple[int, int], tuple[int, list[AtomKey]]] = {}
 
@@ -177,15 +179,22 @@ class SignatureMasks:
 
         Only the given atoms are considered. None of them mentions an object to which a parameter is bound.
         """
-        known = self._unrelated.setdefault(transition.table, {})
+        table = transition.table
+        relevant = atoms & table.with_object(number)
+        by_object = self._of_object.setdefault(table, {})
+        mask = by_object.get((number, relevant))
+        if mask is not None:
+            return mask
+        known = self._unrelated.setdefault(table, {})
         mask = 0
-        for atom in bits(atoms & transition.table.with_object(number)):
+        for atom in bits(relevant):
             found = known.get(atom)
             if found is None:
                 found = known[atom] = {}
                 for one, key in atoms_about_unnamed(transition, (), 1 << atom):
                     found[one] = self._encode(key)
             mask |= found.get(number, 0)
+        by_object[number, relevant] = mask
         return mask
 
     def _with_types(self, mask: int, kind: Type) -> int:

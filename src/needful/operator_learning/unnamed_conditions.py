@@ -108,8 +108,13 @@ def consumed_pairs(fitted: FittedOperator) -> list[Condition]:
     one pair of objects.
     """
     arity = len(fitted.operator.parameters)
-    per_datum = [_deleted_pairs(datum) for datum in fitted.data]
-    common = set(per_datum[0]).intersection(*per_datum[1:])
+    per_datum: list[dict[AtomKey, tuple[int, int]]] = []
+    common: set[AtomKey] = set()
+    for datum in fitted.data:
+        per_datum.append(_deleted_pairs(datum))
+        common = common.intersection(per_datum[-1]) if len(per_datum) > 1 else set(per_datum[-1])
+        if not common:
+            return []
     found: dict[tuple[tuple[int, int], ...], Condition] = {}
     for key in sorted(common):
         pairs = tuple(one[key] for one in per_datum)
