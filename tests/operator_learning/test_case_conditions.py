@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -53,6 +54,29 @@ def tiles(rng: random.Random, size: int) -> Sampled:
     return [*floor, robot], initial, {AT(robot, goal)}
 
 
+FOOD, CUPBOARD, TABLE, PLACE = Type("food"), Type("cupboard"), Type("table"), Type("place")
+M, C, N = Variable("?food", FOOD), Variable("?cupboard", CUPBOARD), Variable("?table", TABLE)
+P, Q = Variable("?place", PLACE), Variable("?to", PLACE)
+IN, ON = Predicate("In", (FOOD, CUPBOARD)), Predicate("On", (FOOD, TABLE))
+BY_CUPBOARD, BY_TABLE = (
+    Predicate("ByCupboard", (PLACE, CUPBOARD)),
+    Predicate("ByTable", (PLACE, TABLE)),
+)
+HERE, HOLDING, FREE = Predicate("Here", (PLACE,)), Predicate("Holding", (FOOD,)), Predicate("Free", ())
+
+
+def kitchen(rng: random.Random, size: int) -> Sampled:
+    """Food is in cupboards and on tables, which are at several places; some of it is put on tables."""
+    foods, places = objects_of(FOOD, size, rng), objects_of(PLACE, size + 1, rng)
+    cupboards, tables = objects_of(CUPBOARD, 2, rng), objects_of(TABLE, 2, rng)
+    initial = {FREE(), HERE(rng.choice(places))}
+    initial |= {BY_CUPBOARD(rng.choice(places), one) for one in cupboards}
+    initial |= {BY_TABLE(rng.choice(places), one) for one in tables}
+    for food in foods:
+        initial.add(IN(food, rng.choice(cupboards)) if rng.random() < 0.5 else ON(food, rng.choice(tables)))
+    return [*foods, *places, *cupboards, *tables], initial, {ON(foods[0], rng.choice(tables))}
+
+
 IS_PULLED = {"adds": [OPEN.lifted(D)], "deletes": [CLOSED.lifted(D)]}
 CHEST = World(
     (
@@ -73,6 +97,39 @@ FLOOR = World(
         for link in (BESIDE.lifted(F, T), BESIDE.lifted(T, F), OVER.lifted(F, T), OVER.lifted(T, F))
     ),
     tiles,
+)
+IS_TAKEN: dict[str, Any] = {"adds": [HOLDING.lifted(M)]}
+KITCHEN = World(
+    (
+        operator(
+            "Go", [P, Q], [Q], needs=[HERE.lifted(P)], adds=[HERE.lifted(Q)], deletes=[HERE.lifted(P)]
+        ),
+        operator(
+            "Take",
+            [M, C, P],
+            [M],
+            needs=[FREE.lifted(), IN.lifted(M, C), BY_CUPBOARD.lifted(P, C), HERE.lifted(P)],
+            deletes=[FREE.lifted(), IN.lifted(M, C)],
+            **IS_TAKEN,
+        ),
+        operator(
+            "Take",
+            [M, N, P],
+            [M],
+            needs=[FREE.lifted(), ON.lifted(M, N), BY_TABLE.lifted(P, N), HERE.lifted(P)],
+            deletes=[FREE.lifted(), ON.lifted(M, N)],
+            **IS_TAKEN,
+        ),
+        operator(
+            "Put",
+            [M, N, P],
+            [N],
+            needs=[HOLDING.lifted(M), BY_TABLE.lifted(P, N), HERE.lifted(P)],
+            adds=[FREE.lifted(), ON.lifted(M, N)],
+            deletes=[HOLDING.lifted(M)],
+        ),
+    ),
+    kitchen,
 )
 PULL_AND_PUSH = """\
 Pull-1(?x0:drawer)
@@ -110,7 +167,17 @@ def test_neighbouring_tiles_are_related_in_four_ways():
     ]
 
 
-@pytest.mark.parametrize("world", [CHEST, FLOOR], ids=["drawers", "tiles"])
+def test_food_is_taken_where_it_is_although_all_food_is_somewhere():
+    """That food is in a cupboard or on a table is no evidence; the place of these is."""
+    learned = learn_operators([KITCHEN.demonstrate(seed, 3) for seed in range(40)])
+    takes = [one for one in learned.operators if one.controller.name == "Take"]
+    assert [sorted({atom.predicate.name for atom in one.preconditions}) for one in takes] == [
+        ["ByCupboard", "Free", "Here", "In"],
+        ["ByTable", "Free", "Here", "On"],
+    ]
+
+
+@pytest.mark.parametrize("world", [CHEST, FLOOR, KITCHEN], ids=["drawers", "tiles", "kitchen"])
 def test_plans_with_cases_succeed_in_larger_tasks(world):
     demonstrations = [world.demonstrate(seed, 3) for seed in range(40)]
     learned = learn_operators(demonstrations)

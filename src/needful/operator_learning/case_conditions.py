@@ -155,6 +155,28 @@ def consumption_classes(fitted: FittedOperator) -> list[Condition]:
     return found if len(found) >= 2 and not waiting else []
 
 
+def with_second_objects(
+    fitted: FittedOperator, classes: Sequence[Condition], masks: SignatureMasks
+) -> list[Condition]:
+    """Extend each of the `consumption_classes` of an operator by a condition on a second unnamed object.
+
+    For example, taking food out of a cupboard requires that the robot is at the cupboard's place, and
+    taking it from a table requires that it is at the table's place. There must be an atom that relates the
+    second object to the first one, and another atom about it. Classes without such atoms are returned
+    unchanged.
+    """
+    arity = len(fitted.operator.parameters)
+    extended: list[Condition] = []
+    for one in classes:
+        data = one.bound_data()
+        found = masks.shared(data, parameter=arity) if len(one.types) == 1 else []
+        sets = (masks.decode(mask & ~masks.with_anything, arity + 1) for mask in found)
+        atoms = next((one for one in sets if len(predicates_of(one)) > 1), None)
+        further = condition_of(replace(fitted, data=one.data), data, atoms, one) if atoms else None
+        extended.append(further or one)
+    return extended
+
+
 def _first_deletes_only_common_atoms(data: Sequence[Datum]) -> bool:
     """Return whether all transitions made the same atoms false as the first one, and maybe others.
 

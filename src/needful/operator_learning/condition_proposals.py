@@ -17,6 +17,7 @@ from needful.operator_learning.case_conditions import (
     consumption_classes,
     linking_division,
     predicates_of,
+    with_second_objects,
 )
 from needful.operator_learning.condition_tests import ANYTHING, TYPE_PREFIX, holds
 from needful.operator_learning.induction import Datum
@@ -202,7 +203,7 @@ def proposals_for(
     opportunities = opportunities_of(fitted, problem)
     consumed = list(_about_consumed_objects(fitted, problem, opportunities))
     yield from consumed
-    yield from _division(fitted, opportunities)
+    yield from _division(fitted, problem, opportunities)
     found = {proposal.atoms for proposal in consumed}
     for proposal in _shared_by_all(fitted, problem, opportunities, known, familiar, wanted):
         if proposal.atoms not in found:
@@ -325,18 +326,26 @@ def divisions_of(
         yield Proposal(fitted, division.conditions, division.bits, links=True)
 
 
-def _division(fitted: FittedOperator, opportunities: Opportunities) -> Iterator[Proposal]:
+def _division(
+    fitted: FittedOperator, problem: LearningProblem, opportunities: Opportunities
+) -> Iterator[Proposal]:
     """Yield a proposal to divide the operator by the atoms that its transitions made false.
 
     For example, `take(food)` takes food out of a cupboard or from a table. The operator is divided in two:
-    one requires that the food is in a cupboard, the other that it is on a table. Nothing is yielded if
-    there is no division with at least `ENOUGH_BITS` of evidence.
+    one requires that the food is in a cupboard, the other that it is on a table. All food may be at one of
+    these places, which is no evidence. Then conditions on a second object are added, for example that the
+    robot is beside the cupboard or the table. Nothing is yielded without `ENOUGH_BITS` of evidence.
     """
     conditions = consumption_classes(fitted)
-    if conditions:
+    if not conditions:
+        return
+    evidence = opportunities.bits(*(condition.atoms for condition in conditions))
+    if evidence < ENOUGH_BITS:
+        conditions = with_second_objects(fitted, conditions, problem.signatures)
         evidence = opportunities.bits(*(condition.atoms for condition in conditions))
-        if evidence >= ENOUGH_BITS:
-            yield Proposal(fitted, tuple(conditions), evidence, True)
+        evidence -= BITS_PER_OBJECT * len(conditions)
+    if evidence >= ENOUGH_BITS:
+        yield Proposal(fitted, tuple(conditions), evidence, True)
 
 
 def _pruned(atoms: Signature, earlier: Signature, bits: float, opportunities: Opportunities) -> Signature:
