@@ -36,9 +36,9 @@ class AcceptedConditions:
             self.divisions.add(proposal.pattern)
 
     @property
-    def exist(self) -> bool:
-        """Whether any condition was accepted."""
-        return bool(self._counts)
+    def predicates(self) -> frozenset[str]:
+        """The names of the predicates of all accepted conditions."""
+        return frozenset[str]().union(*(names for key in self._counts for names in key.pattern))
 
     def times(self, proposal: Proposal) -> int:
         """Return how often similar conditions were accepted for the controller of a proposal."""

@@ -23,7 +23,8 @@ evidence, because many conditions hold everywhere. So one of the following must 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -58,6 +59,8 @@ WORK_PER_TRANSITION = 50
 # proposals are tried.
 MAX_FURTHER_CONDITIONS = 4
 MAX_TRIED = 3
+# See `often_purposeless_steps`: the minimum share of a controller's steps that have no purpose.
+OFTEN_PURPOSELESS = 0.1
 
 
 def conditions_on_unnamed_objects(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb:
@@ -159,7 +162,7 @@ class ConditionSearch:
         """Return the conditions that held before all transitions of an operator, and may be accepted."""
         found: list[Proposal] = []
         purposeless = _purposeless_predicates(hypothesis)
-        wanted = None if self._may_have_other_reasons(hypothesis) else frozenset(purposeless)
+        wanted = self._wanted(hypothesis, purposeless)
         for fitted in hypothesis.fitted:
             known, familiar = self.accepted.of_controller(fitted), self.accepted.of_several_others(fitted)
             others = _consumed_by_others(fitted, hypothesis)
@@ -171,9 +174,14 @@ class ConditionSearch:
         promising = (one for one in found if one.is_promising(purposeless))
         return sorted(promising, key=lambda one: one.rank)
 
-    def _may_have_other_reasons(self, hypothesis: Hypothesis) -> bool:
-        """Return whether conditions with little evidence may be accepted that give no purpose to steps."""
-        return self.accepted.exist or self.problem.false_claims(hypothesis) > 0
+    def _wanted(self, hypothesis: Hypothesis, purposeless: Set[str]) -> frozenset[str] | None:
+        """Return the predicates of conditions that may be accepted with little evidence; None for all.
+
+        `purposeless` contains the predicates of the atoms that steps without purpose add.
+        """
+        if self.problem.false_claims(hypothesis) > 0:
+            return None
+        return self.accepted.predicates | purposeless
 
     def _cached(
         self, propose: Callable[..., Iterator[Proposal]], fitted: FittedOperator, *given: Hashable
@@ -191,7 +199,7 @@ class ConditionSearch:
         See `divisions_of`.
         """
         found: list[Proposal] = []
-        purposeless = purposeless_steps(hypothesis)
+        purposeless = often_purposeless_steps(hypothesis)
         known = frozenset[frozenset[str]]().union(*self.accepted.divisions)
         for fitted in hypothesis.fitted:
             supplied = frozenset(supplied_keys(fitted, purposeless))
@@ -214,6 +222,23 @@ def purposeless_steps(hypothesis: Hypothesis) -> list[EncodedTransition]:
         for transition, needed in zip(chain.demonstration.transitions, chain.needed, strict=True)
         if not needed and transition.added
     ]
+
+
+def often_purposeless_steps(hypothesis: Hypothesis) -> list[EncodedTransition]:
+    """Return the `purposeless_steps`, except those of controllers whose steps rarely have no purpose.
+
+    A step without purpose may supply what an operator should require. If a controller's steps nearly always
+    have a purpose, the others are probably detours or habits of the demonstrator.
+    """
+    steps = Counter(
+        transition.controller.name
+        for chain in hypothesis.coverage.chains
+        for transition in chain.demonstration.transitions
+    )
+    found = purposeless_steps(hypothesis)
+    counts = Counter(transition.controller.name for transition in found)
+    often = {name for name, count in counts.items() if count >= OFTEN_PURPOSELESS * steps[name]}
+    return [transition for transition in found if transition.controller.name in often]
 
 
 def _reached_with(
@@ -356,6 +381,6 @@ def _purposeless_predicates(hypothesis: Hypothesis) -> set[str]:
     """Return the names of the predicates of the atoms that steps without purpose add."""
     return {
         transition.table.predicate_of[atom].name
-        for transition in purposeless_steps(hypothesis)
+        for transition in often_purposeless_steps(hypothesis)
         for atom in bits(transition.added)
     }
