@@ -11,17 +11,12 @@ from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import Operator
 from needful.operator_learning.candidates import canonical_candidate
-from needful.operator_learning.case_conditions import consumption_classes
 from needful.operator_learning.condition_tests import ANYTHING, TYPE_PREFIX, holds
+from needful.operator_learning.consumption import Consumption, consumed_objects, consumption_classes
 from needful.operator_learning.encoding import encode_demonstrations
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.signatures import shared_signatures, signature_of
-from needful.operator_learning.unnamed_conditions import (
-    Consumption,
-    condition_of,
-    consumed_objects,
-    witnesses,
-)
+from needful.operator_learning.unnamed_conditions import condition_of, witnesses
 from tiny_worlds import BALL, BLOCK, CLEAN, ON, PUSH, THING, demonstrations
 
 X = Variable("?x", BLOCK)

@@ -343,10 +343,7 @@ def _sample_positions(count: int, rng: np.random.Generator) -> list[Point]:
 
 
 def _sample_shooters(count: int, rng: np.random.Generator) -> list[float]:
-    """Sample which of `count` satellites can shoot a chemical; at least one of them can.
-
-    The result has 1.0 for each satellite that can, and 0.0 for the others.
-    """
+    """Sample which of `count` satellites can shoot a chemical (1.0) or not (0.0); at least one can."""
     shooters = [float(rng.integers(2)) for _ in range(count)]
     if not any(shooters):
         shooters[rng.integers(count)] = 1.0
@@ -359,8 +356,8 @@ class NearTargetSampler:
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
         """Return the coordinates of a random position near `objects[1]`."""
-        x, y = _position(state, objects[1])
-        distance, angle = rng.uniform(NEAREST, FARTHEST), rng.uniform(-math.pi, math.pi)
+        (x, y), distance = _position(state, objects[1]), rng.uniform(NEAREST, FARTHEST)
+        angle = rng.uniform(-math.pi, math.pi)
         return MOVE_TO.clip((x + distance * math.cos(angle), y + distance * math.sin(angle)))
 
 

@@ -158,16 +158,15 @@ def backchain(
     same `skip_purposeless`. `diff` compares that set with the current one. Links that cannot have changed
     are copied from `previous`. If no link changes, `previous` itself is returned.
 
-    Some transitions are skipped: they get the link `SKIPPED` instead of an operator. `EncodedTransition`
-    explains the terms ignored, skippable and incidental.
+    Some transitions are skipped: they get the link `SKIPPED` instead of an operator. The terms ignored,
+    skippable and incidental are explained at `EncodedTransition`.
 
     - An ignored transition is always skipped.
     - A skippable transition that adds no atom is skipped if no operator with a necessary add effect
       explains it.
     - With `skip_purposeless`, the same is true for a skippable transition that adds atoms, but no necessary
       ones.
-
-    If an incidental transition adds nothing necessary, its preconditions do not become necessary.
+    - If an incidental transition adds nothing necessary, its preconditions do not become necessary.
     """
     unchanged = previous.operator_texts <= diff.unchanged_texts
     if previous.links and unchanged and previous.controllers.isdisjoint(diff.new_by_controller):
@@ -181,11 +180,8 @@ def backchain(
             necessary &= ~transition.added
             links.append(ChainLink(SKIPPED, necessary))
             continue
-        skippable = (
-            transition.skippable
-            and (skip_purposeless or not transition.added)
-            and not necessary & ~transition.before
-        )
+        adds_nothing = skip_purposeless or not transition.added
+        skippable = transition.skippable and adds_nothing and not necessary & ~transition.before
         best = previous.links[step - uncovered] if step >= uncovered else None
         if best is not None and best.match is SKIPPED:
             best = None
@@ -207,8 +203,7 @@ def backchain(
             best = ChainLink(best.match, necessary)
         necessary = best.necessary
         links.append(best)
-    links.reverse()
-    found = tuple(links)
+    found = tuple(reversed(links))
     return previous if found == previous.links else Backchain(previous.demonstration, found)
 
 

@@ -21,22 +21,19 @@ from typing import NamedTuple
 
 from needful.abstraction.atom_table import AtomKey, bits, lifted_key
 from needful.core.operators import Operator
-from needful.operator_learning.condition_tests import ANYTHING, TYPE_PREFIX
+from needful.operator_learning.condition_tests import ANYTHING
 from needful.operator_learning.encoding import EncodedTransition
-from needful.operator_learning.induction import Datum
 from needful.operator_learning.opportunities import Opportunities
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.signatures import (
     Signature,
     SignatureMasks,
     atoms_about_unnamed,
-    signature_of,
+    predicates_of,
 )
 from needful.operator_learning.unnamed_conditions import (
     Condition,
-    changed_once,
     condition_of,
-    condition_on,
     named_atoms,
     named_condition,
     witnesses,
@@ -113,82 +110,6 @@ def linking_division(
     return search.best(divisions, opportunities, min_bits)
 
 
-def consumption_classes(fitted: FittedOperator) -> list[Condition]:
-    """Divide the transitions of an operator into classes by an atom that they made false.
-
-    For example, one class took food out of a cupboard and made In(food, cupboard) false, the other class
-    made On(food, table) false. All transitions of a class made the same lifted atom false. It mentions at
-    most one unnamed object (an object to which no parameter is bound).
-
-    The result has one condition per class: the atoms about the unnamed object that held before all
-    transitions of the class, or only the atom itself if it has no unnamed object. The result is empty if
-    there are fewer than two classes, or if a class has fewer than two transitions. If several divisions are
-    possible, atoms that became false more often are preferred.
-    """
-    if not all(transition.deleted for transition, _ in fitted.data):
-        return []  # A transition that made no atom false belongs to no class.
-    if _first_deletes_only_common_atoms(fitted.data):
-        return []  # For speed: no atom distinguishes the first transition, so it belongs to no class.
-    unnamed = [changed_once(datum, datum[0].deleted) for datum in fitted.data]
-    named = [named_atoms(datum, datum[0].deleted) for datum in fitted.data]
-    support: dict[AtomKey, set[int]] = {}
-    for index in range(len(fitted.data)):
-        for key in (*unnamed[index], *named[index]):
-            support.setdefault(key, set()).add(index)
-    waiting, found = set(range(len(fitted.data))), list[Condition]()
-    for key in sorted(support, key=lambda key: (-len(support[key]), key)):
-        if not 2 <= len(support[key]) < len(fitted.data) or not support[key] <= waiting:
-            continue
-        waiting -= support[key]
-        data = tuple(fitted.data[index] for index in sorted(support[key]))
-        part = replace(fitted, data=data)
-        if key in named[min(support[key])]:
-            condition = named_condition(part, frozenset({key}))
-        else:
-            objects = [unnamed[index][key] for index in sorted(support[key])]
-            signatures = [signature_of(number, one) for one, number in zip(data, objects, strict=True)]
-            atoms = frozenset(one for one in frozenset.intersection(*signatures) if ANYTHING not in one[1])
-            condition = condition_on(part, atoms, [(number,) for number in objects])
-        if condition is None:
-            return []
-        found.append(condition)
-    return found if len(found) >= 2 and not waiting else []
-
-
-def with_second_objects(
-    fitted: FittedOperator, classes: Sequence[Condition], masks: SignatureMasks
-) -> list[Condition]:
-    """Extend each of the `consumption_classes` of an operator by a condition on a second unnamed object.
-
-    For example, taking food out of a cupboard requires that the robot is at the cupboard's place, and
-    taking it from a table requires that it is at the table's place. There must be an atom that relates the
-    second object to the first one, and another atom about it. Classes without such atoms are returned
-    unchanged.
-    """
-    arity = len(fitted.operator.parameters)
-    extended: list[Condition] = []
-    for one in classes:
-        data = one.bound_data()
-        found = masks.shared(data, parameter=arity) if len(one.types) == 1 else []
-        sets = (masks.decode(mask & ~masks.with_anything, arity + 1) for mask in found)
-        atoms = next((one for one in sets if len(predicates_of(one)) > 1), None)
-        further = condition_of(replace(fitted, data=one.data), data, atoms, one) if atoms else None
-        extended.append(further or one)
-    return extended
-
-
-def _first_deletes_only_common_atoms(data: Sequence[Datum]) -> bool:
-    """Return whether all transitions made the same atoms false as the first one, and maybe others.
-
-    Return False if the first transition made an atom about an unnamed object false.
-    """
-    keys = named_atoms(data[0], data[0][0].deleted)
-    return not changed_once(data[0], data[0][0].deleted) and all(
-        (transition.table.ground(keys, objects) & transition.deleted).bit_count() == len(keys)
-        for transition, objects in data
-    )
-
-
 def supplied_keys(fitted: FittedOperator, purposeless: Iterable[EncodedTransition]) -> set[AtomKey]:
     """Return the atoms that steps without purpose seem to supply for an operator.
 
@@ -209,11 +130,6 @@ def supplied_keys(fitted: FittedOperator, purposeless: Iterable[EncodedTransitio
             unnamed = {key for _, key in atoms_about_unnamed(transition, objects, supplied, len(objects))}
             counts.update(named_atoms(datum, supplied) | unnamed)
     return {key for key, count in counts.items() if count >= MIN_SUPPLIED}
-
-
-def predicates_of(atoms: Signature) -> frozenset[str]:
-    """Return the names of the predicates of a condition; types (see `TYPE_PREFIX`) are left out."""
-    return frozenset(name for name, _ in atoms if name[0] != TYPE_PREFIX)
 
 
 class _CaseSearch:

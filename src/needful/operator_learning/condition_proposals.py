@@ -12,25 +12,23 @@ from typing import NamedTuple, TypeAlias
 
 from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.objects import Type
-from needful.operator_learning.case_conditions import (
-    best_division,
+from needful.operator_learning.case_conditions import best_division, linking_division
+from needful.operator_learning.condition_tests import ANYTHING, TYPE_PREFIX, holds
+from needful.operator_learning.consumption import (
+    consumed_objects,
+    consumed_pairs,
     consumption_classes,
-    linking_division,
-    predicates_of,
     with_second_objects,
 )
-from needful.operator_learning.condition_tests import ANYTHING, TYPE_PREFIX, holds
 from needful.operator_learning.induction import Datum
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.opportunities import Opportunities
 from needful.operator_learning.partition import FittedOperator
-from needful.operator_learning.signatures import Signature
+from needful.operator_learning.signatures import Signature, predicates_of
 from needful.operator_learning.unnamed_conditions import (
     Condition,
     SharedCondition,
     condition_of,
-    consumed_objects,
-    consumed_pairs,
     shared_conditions,
     witnesses,
 )

@@ -314,6 +314,11 @@ def signature_of(number: int, datum: Datum) -> Signature:
     return masks.decode(masks.of_object(number, datum), len(datum[1]))
 
 
+def predicates_of(atoms: Signature) -> frozenset[str]:
+    """Return the names of the predicates of a condition; types (see `TYPE_PREFIX`) are left out."""
+    return frozenset(name for name, _ in atoms if name[0] != TYPE_PREFIX)
+
+
 def atoms_about_unnamed(
     transition: EncodedTransition, objects: Sequence[int], atoms: int, unnamed_index: int = UNNAMED
 ) -> Iterator[tuple[int, AtomKey]]:

@@ -11,7 +11,7 @@ import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import and_, or_
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.objects import Type
@@ -23,7 +23,6 @@ from needful.operator_learning.signatures import (
     SignatureMasks,
     atoms_about_unnamed,
     shared_signatures,
-    signature_of,
     unnamed_objects_with,
 )
 
@@ -57,97 +56,6 @@ class Condition:
         ]
 
 
-class Consumption(NamedTuple):
-    """An unnamed object that every transition of an operator consumes.
-
-    To consume means to make an atom about the object false. The object may differ between the transitions,
-    but the lifted atom is the same: it has the same predicate, and the same parameters as its other
-    arguments.
-
-    Attributes:
-        atoms: the atoms about the object that held before every transition.
-        objects: the number of the object in each transition.
-        replaced: whether each transition also adds such an atom for another unnamed object.
-    """
-
-    atoms: Signature
-    objects: tuple[int, ...]
-    replaced: bool
-
-
-def consumed_objects(fitted: FittedOperator) -> list[Consumption]:
-    """Return the unnamed objects about which every transition of an operator made an atom false.
-
-    Unnamed objects are those to which no parameter of the operator is bound.
-    """
-    per_datum: list[dict[AtomKey, int]] = []
-    common: set[AtomKey] = set()
-    for datum in fitted.data:
-        per_datum.append(changed_once(datum, datum[0].deleted))
-        common = common.intersection(per_datum[-1]) if len(per_datum) > 1 else set(per_datum[-1])
-        if not common:
-            return []
-    added = [changed_once(datum, datum[0].added) for datum in fitted.data]
-    found: dict[tuple[int, ...], Consumption] = {}
-    for key in sorted(common):
-        objects = tuple(one[key] for one in per_datum)
-        signatures = [
-            signature_of(number, datum) for datum, number in zip(fitted.data, objects, strict=True)
-        ]
-        replaced = all(key in one for one in added)
-        atoms = frozenset.intersection(*signatures)
-        found.setdefault(objects, Consumption(atoms, objects, replaced))
-    return list(found.values())
-
-
-def consumed_pairs(fitted: FittedOperator) -> list[Condition]:
-    """Return the conditions on two unnamed objects whose common atom every transition made false.
-
-    For example, `serve(client)` takes a batch out of a tank and makes In(batch, tank) false, but neither
-    the batch nor the tank is an argument. In each transition, the lifted atom must become false for exactly
-    one pair of objects.
-    """
-    arity = len(fitted.operator.parameters)
-    per_datum: list[dict[AtomKey, tuple[int, int]]] = []
-    common: set[AtomKey] = set()
-    for datum in fitted.data:
-        per_datum.append(_deleted_pairs(datum))
-        common = common.intersection(per_datum[-1]) if len(per_datum) > 1 else set(per_datum[-1])
-        if not common:
-            return []
-    found: dict[tuple[tuple[int, int], ...], Condition] = {}
-    for key in sorted(common):
-        pairs = tuple(one[key] for one in per_datum)
-        extended = [
-            (transition, (*objects, *pair))
-            for (transition, objects), pair in zip(fitted.data, pairs, strict=True)
-        ]
-        held = (named_atoms(datum, datum[0].before) for datum in extended)
-        atoms = frozenset(key for key in set.intersection(*held) if max(key[1], default=-1) >= arity)
-        condition = condition_on(fitted, atoms, pairs)
-        if condition is not None:
-            found.setdefault(pairs, condition)
-    return list(found.values())
-
-
-def _deleted_pairs(datum: Datum) -> dict[AtomKey, tuple[int, int]]:
-    """Return a map from each lifted atom about two unnamed objects that became false to these two objects.
-
-    A lifted atom that became false for several pairs of objects is left out.
-    """
-    transition, objects = datum
-    found: dict[AtomKey, list[tuple[int, int]]] = {}
-    for atom in bits(transition.deleted):
-        arguments = transition.table.arguments[atom]
-        unnamed = [number for number in dict.fromkeys(arguments) if number not in objects]
-        if len(unnamed) == 2:
-            index_of = {number: index for index, number in enumerate((*objects, *unnamed))}
-            name = transition.table.predicate_of[atom].name
-            key = (name, tuple(index_of[number] for number in arguments))
-            found.setdefault(key, []).append((unnamed[0], unnamed[1]))
-    return {key: pairs[0] for key, pairs in found.items() if len(pairs) == 1}
-
-
 def named_atoms(datum: Datum, atoms: int) -> set[AtomKey]:
     """Return, as lifted atoms, the atoms of a mask that mention only objects bound to parameters."""
     transition, objects = datum
@@ -157,21 +65,6 @@ def named_atoms(datum: Datum, atoms: int) -> set[AtomKey]:
         (table.predicate_of[atom].name, tuple([index_of[number] for number in table.arguments[atom]]))
         for atom in bits(atoms & table.only_about(objects))
     }
-
-
-def changed_once(datum: Datum, changed: int) -> dict[AtomKey, int]:
-    """Return a map from each lifted atom about one unnamed object that changed to this object.
-
-    `changed` is the mask of the changed ground atoms. A lifted atom that changed for several unnamed
-    objects is left out.
-    """
-    transition, objects = datum
-    found: dict[AtomKey, int] = {}
-    several: set[AtomKey] = set()
-    for number, key in atoms_about_unnamed(transition, objects, changed, len(objects)):
-        if ANYTHING not in key[1] and found.setdefault(key, number) != number:
-            several.add(key)
-    return {key: number for key, number in found.items() if key not in several}
 
 
 def shared_conditions(data: Sequence[Datum], masks: SignatureMasks) -> Iterator[SharedCondition]:

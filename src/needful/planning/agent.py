@@ -1,10 +1,9 @@
 """Closed-loop execution: plan, execute one controller, observe, and decide how to continue.
 
-After each controller, the agent compares the observed state with the necessary atoms of its plan. The
-necessary atoms of a step are the atoms that must hold before it, so that this step and the later ones reach
-the goal. If the necessary atoms of the next step hold, the agent executes it. If those of a later or an
-earlier step hold instead, the agent continues from that step. If no step can be executed, it plans from
-scratch.
+After each controller, the agent compares the observed state with the necessary atoms of its plan: for each
+step, the atoms that must hold before it, so that this step and the later ones reach the goal. If those of
+the next step hold, the agent executes it. If those of a later or an earlier step hold instead, the agent
+continues from that step. If no step can be executed, it plans from scratch.
 """
 
 from __future__ import annotations
@@ -39,18 +38,17 @@ from needful.planning.observation import Observer
 from needful.planning.refinement import Refinement, RefinementLimits, ResumableRefinement
 from needful.seeding import rng_for, seed_for
 
-# A repair samples the parameters of the current plan again. It is limited, to leave time for planning from
-# scratch. The maximum number of tries is REPAIR_ROUNDS * `samples_per_step` * the number of steps.
+# A repair samples the parameters of the current plan again, to save the time of planning from scratch. The
+# maximum number of tries is REPAIR_ROUNDS * `samples_per_step` * the number of steps.
 REPAIR_ROUNDS = 2
 # The maximum share of the remaining planning time that one repair may take.
 REPAIR_SHARE = 0.25
-# With noisy readings, the maximum share of the remaining planning time that planning from scratch may take.
-# The rest is left for another plan, after more readings have given a better estimate of the state.
+# With noisy readings, the maximum share of the remaining planning time that planning from scratch may take:
+# after more readings, another plan may be needed.
 NOISY_SHARE = 0.5
 # If no plan is found, the agent takes more readings, but at most MAX_ADDED * `careful_readings` more.
 MAX_ADDED = 10
-# If readings are exact and planning fails this many times in a row, the agent gives up: further attempts
-# start from the same state and differ only in their samples.
+# If readings are exact, the agent gives up after this number of failed plans in a row.
 MAX_FAILED_PLANS = 3
 
 
@@ -310,10 +308,9 @@ class _Episode:
         )
         rng = rng_for(self.seed, "agent refinement", self.refinements)
         self.refinements += 1
-        agent = self.agent
-        found = ResumableRefinement(
-            steps, subgoals, state, agent.model.samplers, agent.execute, limits, rng
-        ).resume(max_tries=REPAIR_ROUNDS * planning.samples_per_step * len(steps))
+        samplers, execute = self.agent.model.samplers, self.agent.execute
+        refinement = ResumableRefinement(steps, subgoals, state, samplers, execute, limits, rng)
+        found = refinement.resume(max_tries=REPAIR_ROUNDS * planning.samples_per_step * len(steps))
         self.statistics.samples += found.samples
         self.statistics.seconds_refinement += self.clock() - started
         return found

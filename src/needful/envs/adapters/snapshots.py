@@ -4,10 +4,9 @@ The features of a `State` do not determine the full state of such a simulator. T
 `SnapshotEnvironment` saves a snapshot of the simulator after every action, and restores it when the planner
 continues from that state.
 
-A state has a history: how the simulator was started, and the actions since then. The history identifies the
-snapshot of a state. It also distinguishes states that have equal features but different hidden state. If a
-snapshot is not in the cache, or if a state comes from another process, the actions of the history are run
-again.
+A state has a history: how the simulator was started, and the actions since then. It identifies the snapshot
+of a state, and distinguishes states with equal features but different hidden state. If a snapshot is not in
+the cache, or if a state comes from another process, the actions of the history are run again.
 """
 
 from __future__ import annotations

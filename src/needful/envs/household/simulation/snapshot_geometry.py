@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, TypeAlias
@@ -216,25 +216,30 @@ class HouseQueries:
         return nearest
 
 
+@dataclass(eq=False, repr=False)
 class SnapshotGeometry:
-    """A snapshot, and the geometry that is computed from it."""
+    """A snapshot, and the geometry that is computed from it.
 
-    def __init__(
-        self, model: HouseModel, house: HouseQueries, grid: OccupancyGrid, snapshot: Snapshot
-    ) -> None:
-        self.model = model
-        self.grid = grid
-        self.snapshot = snapshot
-        self._house = house
-        # A cache. A key is a thing and a hinge angle, as a fraction of the angle when fully open. The value
-        # is the reason why the hinge of the thing cannot turn to this angle, or None if it can.
-        self.sweep_failures: dict[tuple[int, float], FailureReason | None] = {}
+    Attributes:
+        model: the model of the house.
+        queries: answers questions about the house; other snapshots use the same object.
+        grid: the fixed obstacles.
+        snapshot: the positions of the robot and of all things.
+        sweep_failures: a cache. A key is a thing and a hinge angle, as a fraction of the angle when fully
+            open. The value is the reason why the hinge cannot turn to this angle, or None if it can.
+    """
+
+    model: HouseModel
+    queries: HouseQueries
+    grid: OccupancyGrid
+    snapshot: Snapshot
+    sweep_failures: dict[tuple[int, float], FailureReason | None] = field(default_factory=dict, init=False)
 
     @property
     def house(self) -> HouseQueries:
         """The `HouseQueries` of the house, set to this snapshot."""
-        self._house.set_snapshot(self.snapshot)
-        return self._house
+        self.queries.set_snapshot(self.snapshot)
+        return self.queries
 
     @cached_property
     def boxes(self) -> BoundingBoxes:
