@@ -1,4 +1,4 @@
-"""Learn planning models for robots that predict only the changes that planning needs.
+"""Learn robot planning models that predict only the changes that planning needs.
 
 Data flows one way:
 

@@ -78,7 +78,7 @@ class MissingExtraError(MissingPackageError):
     """A package of an extra (a group of optional dependencies) is not installed.
 
     `feature` is the part of `needful` that needs the package. `alternative` describes what to do without
-    the package. The message ends with it, so it starts with a comma.
+    the package. The message ends with `alternative`, which must therefore start with a comma.
     """
 
     def __init__(self, feature: str, package: str, extra: str, alternative: str = "") -> None:

@@ -211,7 +211,7 @@ class AtomTable:
         return known
 
     def objects_at(self, position: int, mask: int) -> int:
-        """Return the objects at one argument position of the given atoms; both sets are masks.
+        """Return the mask of the objects at one argument position of the atoms in `mask`.
 
         Results are cached: between consecutive states, the atoms of most predicates do not change, so the
         same masks are passed again.

@@ -82,7 +82,7 @@ def join(
 
 
 def is_allowed(binding: Sequence[int], domains: Sequence[int], ascending: Sequence[Sequence[int]]) -> bool:
-    """Return whether a complete binding is injective, and respects the domains and groups of `join`."""
+    """Return whether a complete binding is injective, and respects `domains` and `ascending` of `join`."""
     if len(set(binding)) < len(binding):
         return False
     for variable, number in enumerate(binding):

@@ -41,7 +41,7 @@ class Progress(Protocol):
 
 @runtime_checkable
 class ClimbObserver(Protocol):
-    """A `Progress` that also follows the hill climbing of operator learning.
+    """An optional part of a `Progress`: follows the hill climbing of operator learning.
 
     A hypothesis is a set of operators; hill climbing moves from one hypothesis to the next.
     """

@@ -291,7 +291,7 @@ def _practise(
     config: ExperimentConfig,
     seed: int,
 ) -> _TestedModel:
-    """Solve practice tasks and learn again from the solutions, as long as this solves more of the tasks."""
+    """Solve practice tasks and learn again from the solutions, while each new model solves more tasks."""
     everything = frozenset(range(len(practice.tasks)))
     tested, solved = _attempt(tested, practice)
     demonstrations: dict[int, Demonstration] = {}
@@ -329,11 +329,11 @@ def with_validation(
 ) -> LearnedModel:
     """Return the learned model with the result of cross-validation, or the reason why it was skipped.
 
-    The model itself is unchanged. `recorded` are the demonstrations that were passed to the approach. With
-    `config.experiments`, the operators of each fold are also corrected by experiments, but no practice
-    tasks are solved. Cross-validation is skipped if there is only one demonstration, if it would take
-    `config.validation_limit` seconds or more, or if the deadline passes. The time of cross-validation is
-    added to the stage `validation`.
+    The model itself is unchanged. `recorded` are the demonstrations without replays, including those that
+    practice added. With `config.experiments`, the operators of each fold are also corrected by experiments,
+    but no practice tasks are solved. Cross-validation is skipped if there is only one demonstration, if it
+    would take `config.validation_limit` seconds or more, or if the deadline passes. The time of
+    cross-validation is added to the stage `validation`.
     """
     folds = fold_count(len(recorded), config.validation_folds)
     expected = folds * learned.seconds["operators"]

@@ -93,7 +93,7 @@ class LearnedModel:
     Attributes:
         model: the planning model.
         demonstrations: the demonstrations used for learning, followed by the replays (random actions).
-        operators: the result of operator learning, before experiments dropped preconditions.
+        operators: the result of operator learning, before experiments changed the operators.
         evidence: for each operator's name, the transitions that it was learned from.
         seconds: the duration of learning by stage.
         approach: the name of the approach.

@@ -1,6 +1,6 @@
 """Practice: solve training tasks that have no demonstration, and learn from the solutions.
 
-With few demonstrations, the learned model may not be able to solve other tasks: a precondition may be
+With few demonstrations, the learned model may be unable to solve other tasks: a precondition may be
 accidental, or an operator or an example for a sampler may be missing. For each task that the model cannot
 solve, the learner plans with one of these assumptions, which the demonstrations do not refute:
 
@@ -47,7 +47,7 @@ MAX_NODES, MAX_GROUND_OPERATORS = 20_000, 200_000
 # The share of parameters that are drawn uniformly from the controller's bounds.
 UNIFORM_SHARE = 0.5
 # At most MAX_EXPLORED of the tasks that no assumption solves are explored. Exploring a task may simulate
-# EXPLORATION_FACTOR times as many actions as an attempt with operators.
+# EXPLORATION_FACTOR times as many actions as one call of the planner.
 MAX_EXPLORED, EXPLORATION_FACTOR = 5, 20
 # How many times exploration draws continuous parameters for each controller and choice of objects: from
 # each suitable learned sampler, and uniformly from the controller's bounds.
@@ -77,7 +77,7 @@ class Practice:
     Attributes:
         tasks: the tasks; results refer to them by index.
         execute: executes an action in the simulator.
-        max_executions: the maximum number of actions that one attempt may simulate.
+        max_executions: the maximum number of actions that one call of the planner may simulate.
         seed: the seed of all random numbers.
     """
 
@@ -247,7 +247,7 @@ def explore(
     If the demonstrations do not show how an atom of the goal becomes true, no operator adds the atom.
     Breadth-first search over all controllers and objects can still find actions that make the atom true. A
     state is pruned if all pairs of its atoms already held together in earlier states (novelty 2). The atoms
-    of the goal are achieved one after the other; atoms that were achieved must stay true.
+    of the goal are achieved one after the other; each time, those achieved before must still hold.
 
     This is SIW of Lipovetzky and Geffner (ECAI 2012), with atoms of the abstract states, sampled parameters
     and a limit on the number of simulated actions.

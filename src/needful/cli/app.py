@@ -102,7 +102,7 @@ def _options(
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
-    """Learn planning models for robots that predict only the changes that planning needs."""
+    """Learn robot planning models that predict only the changes that planning needs."""
 
 
 def main() -> None:

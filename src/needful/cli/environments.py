@@ -27,7 +27,7 @@ MODULE_SEARCH_HINT = (
 
 @contextmanager
 def custom_environment(reference: str, findings: Findings) -> Iterator[Environment | None]:
-    """Yield an instance of the user's environment class `reference`: `module:Class` or `file.py:Class`.
+    """Yield an instance of the user's environment class; `reference` is `module:Class` or `file.py:Class`.
 
     Raises `UnknownNameError` if there is no such module, file or class. If importing the module or
     constructing the instance raises an exception, this function adds the exception to `findings` (the

@@ -20,7 +20,7 @@ class DemonstrationSource(Enum):
 
 
 def environment_files(source: DemonstrationSource, module: str, class_name: str) -> dict[str, str]:
-    """Return the text of each file of a new environment by its name."""
+    """Return the files of a new environment: a map from file names to texts."""
     names = {"module": module, "class_name": class_name, "domain": module.replace("_", "-")}
     recorded = source is DemonstrationSource.FILE
     files = {

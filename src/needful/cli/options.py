@@ -232,7 +232,7 @@ AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print only JSON
 def drop_equals_signs(environment: MutableMapping[str, str]) -> None:
     """Change the words from Bash as if the user had typed spaces instead of equals signs after options.
 
-    Bash splits `--learner=nec` into the words `--learner`, `=` and `nec`, and replaces only the last word.
+    Bash splits `--learner=nec` into three words, `--learner`, `=` and `nec`, and completes only the last.
     """
     if not (BASH_WORDS in environment and environment.get(BASH_INDEX, "").isdigit()):
         return

@@ -22,7 +22,7 @@ from needful.core.operators import DeletePattern, Operator
 Incidence: TypeAlias = tuple[str, tuple[int, ...]]
 
 # An operator without the names and types of its variables: the controller's name, the indices of the
-# controller's arguments, the number of variables, and the atoms.
+# controller's arguments, the number of variables, and the atoms and delete patterns.
 UntypedForm: TypeAlias = tuple[str, tuple[int, ...], int, tuple[Incidence, ...]]
 
 # The limit of `_search`, which tries orders of variables. At each branch, the search always tries the first
@@ -92,7 +92,7 @@ def interchangeable(operator: Operator) -> tuple[tuple[Variable, ...], ...]:
     """Return the groups of two or more parameters that can be swapped without changing the operator.
 
     If two groundings differ only by a permutation of the objects within a group, they have the same ground
-    atoms, and callers can skip one of them. Controller arguments are in no group.
+    atoms, so callers can skip one of the groundings. Controller arguments are in no group.
     """
     indices = {variable: index for index, variable in enumerate(operator.parameters)}
     incidences = _incidences(operator, indices)

@@ -32,8 +32,8 @@ ValueFunction: TypeAlias = Callable[..., np.ndarray]
 QUANTIFIERS = ("min", "max")
 # The complexity of a formula that a user wrote (see `Kind`); it equals the complexity of a distance.
 FORMULA_COMPLEXITY = 2
-# What a formula may contain: the names of its objects, the maximum length of its text, and its functions,
-# each with its number of arguments.
+# The restrictions on formulas: the allowed names of objects, the maximum number of characters, and the
+# allowed functions, each with its number of arguments.
 OBJECTS = ("a", "b", "c")
 MAX_LENGTH = 300
 FUNCTIONS: Mapping[str, tuple[int, Callable[..., np.ndarray]]] = MappingProxyType(
@@ -301,8 +301,8 @@ def _without_repetitions(values: np.ndarray, domains: Sequence[Sequence[Object]]
 def _on_axis(column: np.ndarray, index: int, count: int) -> np.ndarray:
     """Reshape an array with the axes state, object, feature, so that several such arrays broadcast.
 
-    The result has `count` axes for objects instead of one. The axis with the number `index` has the
-    objects; the others have length 1.
+    The result has `count` axes for objects instead of one. The objects are on the axis number `index` of
+    these axes; the others have length 1.
     """
     shape = [column.shape[0], *([1] * count), column.shape[2]]
     shape[1 + index] = column.shape[1]

@@ -125,7 +125,7 @@ def _rejections(failure: Failure) -> str:
 
 
 def _listed_rejections(failure: Failure) -> str:
-    """Return a note on how many rejected draws are in `failure.draws`; empty if all of them are."""
+    """Return a note on how many rejected draws are in `failure.draws`; empty if none is left out."""
     listed = sum(draw.outcome is Outcome.NOT_INITIABLE for draw in failure.draws)
     return f"; the first {listed} are shown" if failure.unlisted else ""
 

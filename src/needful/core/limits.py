@@ -82,7 +82,7 @@ class Budget:
         deadline: the reading of `clock` at which time is up.
         max_nodes: the number of search nodes that may be created in total, or None for no limit.
         clock: returns seconds and never decreases.
-        max_ground_operators: the number of ground operators that a problem may have, or None for no limit.
+        max_ground_operators: the number of ground operators that a task may have, or None for no limit.
     """
 
     deadline: float
@@ -140,5 +140,5 @@ class Budget:
         return self.max_nodes is None or nodes < self.max_nodes
 
     def allows_grounding(self, operators: int) -> bool:
-        """Return whether a problem with `operators` ground operators may have one more."""
+        """Return whether a task with `operators` ground operators may have one more."""
         return self.max_ground_operators is None or operators < self.max_ground_operators

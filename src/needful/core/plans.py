@@ -88,8 +88,8 @@ class Failure:
         missing: the subgoal atoms that did not hold after the step. Empty if the step failed because a
             negative precondition of the next step held; `detail` then names the atom.
         detail: an explanation for the user.
-        draws: the parameters that were tried for the step in the state before it. If the controller could
-            not start with many of them, only the first few of these are kept.
+        draws: the parameters that were tried for the step in the state before it. Of the parameters with
+            which the controller could not start, only the first few are kept.
         unlisted: the number of tried parameters that are left out of `draws`. The controller could not
             start with any of them.
     """
@@ -118,8 +118,8 @@ class Suspect:
 
     Attributes:
         operator: the ground operator.
-        missing: the subgoal atoms that did not hold after any of the tries. Empty if each atom held after
-            at least one try, or if the simulator reported a failure.
+        missing: the subgoal atoms that held after none of the tries. Empty if each atom held after at
+            least one try, or if the simulator reported a failure.
         tries: the number of tries.
     """
 

@@ -32,7 +32,7 @@ from needful.errors import DemonstrationError, InvalidInputError, NotProvidedErr
 from needful.planning.bilevel import PlanningConfig, plan
 from needful.seeding import rng_for, seed_for
 
-# To collect n replays, at most n times this number of random actions are tried: some cannot be executed.
+# To collect n replays, at most n * MAX_DRAWS_PER_REPLAY random actions are tried: some cannot be executed.
 MAX_DRAWS_PER_REPLAY = 20
 
 
@@ -187,8 +187,8 @@ class ScriptedDemonstrator:
 def _next_action(script: Iterator[GroundController], state: State | None) -> GroundController | None:
     """Return the next action of a script, or None at its end.
 
-    If the script is a generator, its last `yield` returns `state`; in the first call, `state` must be
-    None. Other iterators do not receive states.
+    If the script is a generator, the `yield` at which it waits returns `state`; in the first call, `state`
+    must be None. Other iterators do not receive states.
     """
     try:
         return script.send(state) if isinstance(script, Generator) else next(script)
@@ -214,8 +214,8 @@ def make_demonstrator(environment: Environment, config: PlanningConfig | None = 
     """Return a demonstrator that uses the oracle model or, if there is none, the scripted policy.
 
     `config` holds the settings of planning with the oracle model. Of these settings, the scripted policy
-    uses only the horizon. The first demonstration raises `NotProvidedError` if the environment has neither
-    an oracle model nor a scripted policy.
+    uses only the horizon. If the environment has neither an oracle model nor a scripted policy, the first
+    call of `demonstrate` raises `NotProvidedError`.
     """
     config = config or PlanningConfig()
     try:
@@ -235,10 +235,10 @@ def collect_replays(
 
     For each replay, a demonstration is drawn first, with probability proportional to its number of states.
     Then one of its states (not the last) and a ground operator are drawn. The operator's preconditions need
-    not hold in the state. If the operator's controller cannot start or fails, all draws are repeated. After
-    each replay, `on_progress` is called with the number of replays so far.
+    not hold in the state. If the operator's controller cannot start or fails, everything is drawn again.
+    After each replay, `on_progress` is called with the number of replays so far.
 
-    Returns `count` replays, or fewer if too many draws fail; raises if all draws fail.
+    Returns `count` replays, or fewer if too many controllers fail; raises if no replay was possible.
     """
     if any(demonstration.states is None for demonstration in demonstrations):
         raise DemonstrationError(

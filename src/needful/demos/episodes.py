@@ -202,8 +202,8 @@ def demonstrations_from_episodes(
 ) -> tuple[Demonstration, ...]:
     """Convert each recorded episode to a demonstration.
 
-    Errors are `DemonstrationError`s that name the episode and, if known, the step, both counted from 0.
-    An episode that does not reach its goal is an error, so do not pass such episodes.
+    Raises `DemonstrationError` if an episode is invalid; the message names the episode and, if known, the
+    step, both counted from 0. An episode that does not reach its goal is invalid, so do not pass it.
 
     Args:
         episodes: for example `dataset.iterate_episodes()` of Minari, or a list of `Episode`.
@@ -268,7 +268,7 @@ class _Reader:
     def _executed_actions(
         self, number: int, states: Sequence[State], actions: Sequence[Any]
     ) -> Iterator[tuple[GroundController, int]]:
-        """Yield the action of each segment of an episode, with the index of the state in which it ends.
+        """Yield the action of each segment, with the index of the state in which the segment ends.
 
         `number` is the index of the episode. Errors name the first step of an invalid or missing segment.
         """
@@ -382,7 +382,7 @@ def _rows(columns: list[list[Any]], name: str) -> list[tuple[Any, ...]]:
 
 @contextmanager
 def _locate_errors(location: str) -> Iterator[None]:
-    """Raise errors of the `with` block as `DemonstrationError`s whose messages start with `location`."""
+    """Convert `InvalidInputError` in the `with` block to `DemonstrationError`; `location` is the prefix."""
     try:
         yield
     except InvalidInputError as error:

@@ -97,8 +97,9 @@ def insert_failed_steps(
 
     The attempt executes the controller of the step on the same objects, with parameters drawn uniformly
     within its bounds. The attempt counts as failed if no atom changes: either the simulator reports a
-    failure, or the parameters have no relevant effect. If an atom changes, parameters are drawn again, at
-    most `MAX_DRAWS` times. Steps of controllers without parameters get no failed attempts.
+    failure, or the parameters have no relevant effect. If an atom changes, or if the later steps would then
+    miss the goal, other parameters are drawn; at most `MAX_DRAWS` are tried. Steps of controllers without
+    parameters get no failed attempts.
     """
     predicates = environment.vocabulary.predicates
 
@@ -123,8 +124,8 @@ def insert_detours(
     """Insert a random action before each step, with the given probability.
 
     The controller is drawn uniformly, then its objects, then its parameters. The action must change the
-    state, and the later steps must still reach the goal. Other actions are drawn again, at most `MAX_DRAWS`
-    times.
+    state, and the later steps must still reach the goal. Otherwise, another action is drawn; at most
+    `MAX_DRAWS` are tried.
     """
     controllers = sorted(environment.vocabulary.controllers)
 

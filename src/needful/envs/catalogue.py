@@ -126,14 +126,14 @@ CATALOGUE: Mapping[str, CatalogueEntry] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class KinderEntry:
-    """An environment of KinDER, a third-party benchmark; each size of it is a separate domain.
+    """An environment of KinDER, a third-party benchmark; each of its sizes is a separate domain.
 
     Attributes:
         module: the module that defines the class.
         class_name: the name of the class; its constructor takes the size.
         letter: the letter before the size in the name of the domain; empty if the environment has only one
             size.
-        sizes: the sizes that KinDER registers.
+        sizes: the sizes that KinDER registers, for example numbers of blocks or passages.
         description: one line of text.
     """
 
@@ -253,7 +253,7 @@ def _make_kinder_environment(name: str, entry: KinderEntry, size: int) -> Enviro
 
 
 def register_all() -> tuple[str, ...]:
-    """Register every domain with Gymnasium and return the ids, such as `needful/Screws-v0`.
+    """Register every built-in domain with Gymnasium; return the ids, such as `needful/Screws-v0`.
 
     `gymnasium.make` then passes keyword arguments to `needful.envs.gym.GymView`. Repeated calls have no
     effect.

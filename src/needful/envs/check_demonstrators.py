@@ -1,4 +1,4 @@
-"""Check an environment's optional methods, above all its demonstrators, and recorded demonstrations."""
+"""Check an environment's oracle model, scripted policy and method names, and recorded demonstrations."""
 
 from __future__ import annotations
 
@@ -179,12 +179,12 @@ def check_recordings(
 ) -> None:
     """Replay recorded demonstrations in the simulator; add a finding for the first difference.
 
-    Each demonstration is executed from its first state. After each step, the atoms must be those of the
-    recording, and the features must equal the recorded ones within the tolerance of the environment.
+    Each demonstration is executed from its first recorded state. After each step, the atoms must be those
+    of the recording, and the features must equal the recorded ones within the tolerance of the environment.
 
-    Recordings contain no hidden state of the simulator, such as velocities. Therefore, if a training task
-    has an initial state with equal features, the replay starts in this state, which has the hidden state.
-    `seed` is the seed of the training tasks.
+    Recordings contain no hidden state of the simulator, such as velocities. Therefore, if the first
+    recorded state equals the initial state of a training task within the tolerance, the replay starts in
+    the initial state, which has the hidden state. `seed` is the seed of the training tasks.
     """
     problem = "no recorded demonstration uses it, so no operator will be learned for it"
     remedy = "Record demonstrations that use it, or remove it from the vocabulary."
@@ -216,8 +216,8 @@ class _Replay:
     """The replay of one recorded demonstration.
 
     Attributes:
-        starts: initial states of tasks. If one of them equals the first recorded state, the replay starts
-            in it.
+        starts: initial states of tasks. If one of them equals the first recorded state within the
+            tolerance, the replay starts in this initial state.
         largest: the largest difference between a recorded and a simulated feature so far.
         low_level_actions: the number of low-level actions so far.
     """

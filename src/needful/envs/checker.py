@@ -241,7 +241,7 @@ def _simulate_step(
 def _next_state(env: Environment, state: State, action: GroundController) -> State | None:
     """Return the state after an action, or None if `simulate` raised `EnvironmentFailure`.
 
-    Raises `CheckFailure` if the state or the failure is invalid.
+    Raises `CheckFailure` if the returned state or the raised failure is invalid.
     """
     try:
         after = env.simulate(state, action)
@@ -280,7 +280,7 @@ def _check_repeatability(env: Environment, steps: Sequence[_SimulatedStep], find
 
 
 def _difference(env: Environment, first: State | None, second: State | None) -> FeatureDifference | None:
-    """Return the largest difference between the results of two equal simulations.
+    """Return the largest difference between the results of two simulations of the same action.
 
     Raises `CheckFailure` if only one simulation failed, or if the atoms differ although the features are
     equal within the tolerance.
@@ -366,7 +366,7 @@ def _copy(state: State) -> State:
 
 
 def _equal_features(one: State, other: State) -> bool:
-    """Return whether two states have equal features; `==` would also compare the histories of snapshots."""
+    """Return whether two states have equal features; for `SnapshotState`, `==` also compares histories."""
     return State.__eq__(one, other)
 
 

@@ -1,8 +1,8 @@
 """Cluttered 1D: a robot on a line moves to dots and grasps them.
 
-One controller both moves and grasps, so a learner must distinguish the two operators by their effects. When
-the robot moves to a dot, other dots come into reach or leave it by chance. Plans need not predict these
-changes.
+One controller both moves and grasps, so a learner must distinguish the operators Move and Grasp by their
+effects. When the robot moves to a dot, other dots come into reach or leave it by chance. Plans need not
+predict these changes.
 """
 
 from __future__ import annotations

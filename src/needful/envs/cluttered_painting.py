@@ -70,8 +70,8 @@ NEXT_TO_BOX = Predicate("NextToBox", (ROBOT, BOX), _next_to)
 NEXT_TO_SHELF = Predicate("NextToShelf", (ROBOT, SHELF), _next_to)
 NEXT_TO_TABLE = Predicate("NextToTable", (ROBOT,), _next_to_table)
 
-# The parameter of a move controller is the y position to move to. Its second argument shows learners which
-# object the robot moves to; the simulator ignores it.
+# The parameter of a move controller is the y position to move to. The second object shows learners what the
+# robot moves to; the simulator ignores this object.
 MOVE_TO_OBJ = Controller("MoveToObj", (ROBOT, OBJ), low=(LOWEST_Y,), high=(HIGHEST_Y,))
 MOVE_TO_BOX = Controller("MoveToBox", (ROBOT, BOX), low=(LOWEST_Y,), high=(HIGHEST_Y,))
 MOVE_TO_SHELF = Controller("MoveToShelf", (ROBOT, SHELF), low=(LOWEST_Y,), high=(HIGHEST_Y,))

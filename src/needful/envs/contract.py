@@ -64,7 +64,7 @@ class Environment(ABC):
         size_sample_count: how many tasks are sampled to find out how many objects and goal atoms tasks
             have.
         horizon: the maximum number of low-level actions in a plan, unless the user gives another maximum.
-        tolerance: how much features may differ if the same simulation is repeated. Atoms may not differ.
+        tolerance: how much features may differ if the same simulation is repeated. Atoms must be equal.
             With the default 0, features must be exactly equal. Physics engines may need a larger value;
             `check_environment` reports the largest difference.
     """
@@ -106,7 +106,7 @@ class Environment(ABC):
     def demonstrate(self, task: Task, rng: np.random.Generator) -> Iterable[GroundController]:
         """Return the actions of a scripted policy that solves a task; use random numbers from `rng` only.
 
-        Optional; by default raises `NotProvidedError`. It is used if there is no oracle model. For a closed
+        Optional; by default raises `NotProvidedError`. Used only if there is no oracle model. For a closed
         loop, write a generator: `state = yield action` executes an action and receives the state after it.
         An action that fails leaves the state unchanged and is not recorded, so the policy may try another
         one. The demonstration ends as soon as the goal holds.
@@ -161,9 +161,8 @@ class Environment(ABC):
     def confirms(self, task: Task, actions: Sequence[GroundController]) -> bool:
         """Return whether a plan that solves a task in simulation also does so in the original environment.
 
-        By default True. Override it if `simulate` only models another environment, and a task counts as
-        solved only if it is solved in that environment. Evaluation counts a plan as solved only if it is
-        confirmed.
+        By default True. Override it if `simulate` only models an original environment, in which a plan must
+        also succeed. Evaluation counts a task as solved only if its plan is confirmed.
         """
         return True
 
@@ -189,7 +188,7 @@ class Environment(ABC):
 class MultiStepEnvironment(Environment):
     """A domain in which every controller has a policy, which chooses low-level actions one by one."""
 
-    # The horizon counts low-level actions. Allow 100 actions, each of which may take MAX_STEPS of them.
+    # The horizon counts low-level actions. Allow 100 actions of MAX_STEPS low-level actions each.
     horizon: int = 100 * MAX_STEPS
 
     @abstractmethod

@@ -1,13 +1,13 @@
-"""Wrap the domains as Gymnasium environments, for learners that need arrays and rewards.
+"""Wrap domains as Gymnasium environments, for learners that need arrays and rewards.
 
 An action runs a whole controller, not one low-level step, so episodes are short and plans can be replayed.
-The rest of this package uses `Environment` directly. `needful.register_all` registers all domains with
-Gymnasium.
+The rest of this package uses `Environment` directly. `needful.register_all` registers all built-in
+domains with Gymnasium.
 
 States, goals and actions are encoded as arrays. Tasks differ in their numbers of objects, but Gymnasium
-spaces have a fixed size. So the number of rows is fixed: it is the maximum number of objects. The objects
-of a task take the first rows, sorted by name, and a mask marks these rows. Goals and actions refer to an
-object by its row index. Unused entries are zero.
+spaces have a fixed size. So an array of objects has a fixed number of rows, the maximum number of objects.
+The objects of a task take the first rows, sorted by name, and a mask marks these rows. Goals and actions
+refer to an object by its row index. Unused entries are zero.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class GymView(gymnasium.Env[Observation, Action]):
     terminates when the goal holds, and is truncated at the horizon. An invalid action, such as one with
     objects of wrong types, leaves the state unchanged and costs a step.
 
-    `info` contains the `State` of the episode as `state`, and its `Task` as `task`. If the controller
+    `info` contains the current `State` as `state`, and the episode's `Task` as `task`. If the controller
     failed, `failure` is the reason, else None. If the action was invalid, `invalid` is the reason, else
     None. If the argument `atoms` is true, `info` also has `abstract`, the set of atoms that hold.
 

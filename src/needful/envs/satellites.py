@@ -1,7 +1,7 @@
 """Satellites and Cluttered Satellites: satellites with instruments take readings of objects.
 
-A satellite or object near the line of sight of a satellite blocks it. So the move of one satellite can
-change what other satellites see.
+A satellite or object that is near the line of sight of another satellite blocks this line. So the move of
+one satellite can change what other satellites see.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ class Satellites(Environment):
     def simulate(self, state: State, action: GroundController) -> State:
         """Move or calibrate a satellite, shoot a chemical at an object, or take a reading of an object.
 
-        All actions except a move have no effect unless the satellite sees the object.
+        Every action except a move has an effect only if the satellite sees the object.
         """
         satellite, target = action.objects
         match action.controller.name:
@@ -326,7 +326,7 @@ def _move_to(state: State, satellite: Object, target: Object, position: Paramete
 
 
 def _can_read(state: State, satellite: Object, target: Object) -> bool:
-    """Return whether the satellite is calibrated, and the target has the chemical that it needs to read."""
+    """Return whether a satellite is calibrated, and its target has the chemical for the instrument."""
     lacks_x = HAS_CAMERA.holds(state, (satellite,)) and not HAS_CHEM_X.holds(state, (target,))
     lacks_y = HAS_INFRARED.holds(state, (satellite,)) and not HAS_CHEM_Y.holds(state, (target,))
     return IS_CALIBRATED.holds(state, (satellite,)) and not (lacks_x or lacks_y)

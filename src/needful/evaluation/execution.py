@@ -248,7 +248,7 @@ class TaskExecution:
     ) -> TaskExecution:
         """Return a `TaskExecution`; measure the ranges of features if there is observation noise.
 
-        Without a horizon, the environment's horizon is used.
+        If `horizon` is None, the environment's horizon is used.
         """
         ranges = measured_ranges(environment) if config.disturbances.observation_noise else {}
         if ranges and not any(ranges.values()):

@@ -246,7 +246,7 @@ def make_record(
 ) -> RunRecord:
     """Return the record of the test task with this number, which took `total` seconds.
 
-    `outcome` is the outcome of planning, or GOAL_MISSED if executing the plan did not reach the goal.
+    `outcome` is the outcome of planning, unless executing the plan changed it, for example to GOAL_MISSED.
     If `task` is None, the record has neither the number of the task's objects nor the task's digest.
     """
     statistics, failure = result.statistics, result.failure

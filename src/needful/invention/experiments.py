@@ -41,7 +41,7 @@ FAILED_STEP = 0.25
 
 @dataclass(frozen=True, slots=True)
 class ReplaySampler:
-    """Samples the controller's parameters for an operator, by the offsets of a random demonstrated use.
+    """Samples parameters for an operator's controller, with the offsets of a random demonstrated use.
 
     The anchor of a parameter is a feature that is usually close to it (see `sampler_learning.sampling`).
     The offset is the difference between the parameter and its anchor.

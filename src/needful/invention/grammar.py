@@ -1,9 +1,9 @@
 """Enumerate the expressions from which predicates can be made.
 
 The grammar covers single features, differences of two objects' features, distances, the angle between an
-object's heading and the direction to another object, and the distance of further objects from the line or
-segment between two objects. An expression can also have a quantifier. Its value is then the minimum or the
-maximum over all objects of the last argument's type.
+object's heading and the direction to another object, and the distance of a third object from the line
+through two objects or the segment between them. An expression can also have a quantifier. Its value is then
+the minimum or the maximum over all other objects of the last type.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ def enumerate_expressions(
 ) -> tuple[Expression, ...]:
     """Return the expressions over the types of the demonstrations' objects, in a fixed order.
 
-    The user's formulas come first. They are used with all types that have their features.
+    The user's formulas come first. Each is used with all types without parents that have its features.
 
     To limit the number of expressions, only two kinds of types are used: types without parents, and types
-    of which every demonstration has exactly one object. Features that have the same value in all states are
-    left out.
+    of which every demonstration has exactly one object. A feature that has the same value in all states is
+    used neither alone nor in a difference with another such feature.
     """
     objects = [demonstration.objects for demonstration in demonstrations]
     roots = sorted({list(obj.type.ancestry())[-1] for each in objects for obj in each})

@@ -4,10 +4,10 @@ Predicates are comparisons of features with bounds (`core.definitions`). The sea
 predicates until plans of the learned operators agree with the demonstrations. Experiments in a simulator
 (`repair`) then correct bounds and add predicates that the demonstrations alone do not reveal.
 
-The search compares the length of plans with that of demonstrations, so a superfluous step makes a correct
-plan look too short. A step is superfluous if the later actions still reach the goal without it. With a
-simulator, a demonstration with such a step is set aside. The step is not just removed, because several
-steps may be superfluous, and it is unknown which of them the demonstrator did not need.
+The search compares the length of plans with that of demonstrations, so a superfluous step in a
+demonstration makes a correct plan look too short. A step is superfluous if the later actions still reach
+the goal without it. With a simulator, a demonstration with such a step is set aside. The step is not just
+removed, because several steps may be superfluous, and the demonstrator may have needed some of them.
 """
 
 from __future__ import annotations
@@ -145,8 +145,8 @@ def invent_predicates(
     )
 
 
-# Maps each invented definition to the reason for it: the accepted proposal, and whether it is based on
-# experiments. Definitions without their bounds are keys as well, because bounds are moved later.
+# Maps each invented definition to the reason for it: the accepted proposal, and whether `repair` accepted
+# it (otherwise the search did). Definitions without their bounds are also keys, as bounds are moved later.
 Reasons: TypeAlias = dict[Definition | tuple[Expression, str], tuple[Proposal, bool]]
 
 

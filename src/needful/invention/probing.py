@@ -69,7 +69,7 @@ def widen_bounds(
     """Widen the bounds of predicates as far as operators still work in the simulator.
 
     Only predicates that an action without parameters makes true are probed. `data` was learned from the
-    `demonstrations`, which contain the atoms of these predicates.
+    `demonstrations`, which contain the atoms of all `predicates`.
     """
     fixed = _fixed(data)
     samplers = simulator.samplers(data, demonstrations)
@@ -191,7 +191,7 @@ def widened(part: Definition, probes: Sequence[Probe], works: Callable[[Probe], 
     """
     unique = {probe.excess: probe for probe in reversed(probes)}
     nearest = sorted(unique.values(), key=lambda probe: probe.excess)
-    low, high = 0, len(nearest)  # the first `low` uses work, and those from the index `high` on fail
+    low, high = 0, len(nearest)  # the first `low` probes work, and those from index `high` on fail
     while low < high:
         middle = (low + high) // 2
         if works(nearest[middle]):
@@ -212,10 +212,10 @@ def probe_elsewhere(
 ) -> tuple[list[Use], list[Use]]:
     """Execute an operator in demonstrated states in which it should work; return true and false uses.
 
-    A use is true if the operator's effects came true, otherwise false. In the chosen states, the
-    preconditions hold, but the operator was not demonstrated. They are other states of the demonstrations
-    that use the operator. The objects are those of a demonstrated use, or one of them is replaced. At most
-    `MAX_PROBES` uses are executed, at regular intervals.
+    A use is true if the operator's effects came true, otherwise false. For each demonstrated use, the other
+    states of its demonstration are considered, with the objects of the use or with one of them replaced.
+    There, the preconditions must hold, and at least one add effect must not hold yet. Of all these uses, at
+    most `MAX_PROBES` are executed, at regular intervals.
     """
     operator = data.operator
     probes: dict[Use, GroundOperator] = {}

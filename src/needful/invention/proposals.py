@@ -2,10 +2,11 @@
 
 A step of a plan is false if its action does not have the predicted effects, because the operator lacks a
 precondition. Experiments in the simulator find false steps. Without a simulator, the first step of a plan
-that is too short is assumed to be false. The missing precondition holds in the demonstrated uses of the
-operator (positive examples), but not in false steps (negative examples). A proposal is the definition of a
-predicate over the operator's parameters that holds in all positive examples, and excludes (does not hold
-in) some of the negative ones.
+is assumed to be false if it differs from the demonstrated action and the plan is not longer than the rest
+of the demonstration. The missing precondition holds in the demonstrated uses of the operator (positive
+examples), but not in false steps (negative examples). A proposal is the definition of a predicate over the
+operator's parameters that holds in all positive examples, and excludes (does not hold in) some of the
+negative ones.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from needful.core.objects import Object, Type
 from needful.core.operators import Operator
 from needful.core.state import State, feature_array
 
-# The complexity of a predicate is the complexity of its expression plus this number. An expression that is
-# already used, with another bound, adds no complexity: a second bound explains more simply than a second
-# expression.
+# The complexity of a predicate is the complexity of its expression plus this number. An expression that
+# another predicate already uses, with another bound, adds no complexity: a second bound is a simpler
+# explanation than a second expression.
 PREDICATE_COMPLEXITY = 2
 # A use of an operator is true if its effects came true, otherwise false. The values of an expression in
 # true uses are called true values, and those in false uses false values. True values are spread out if
@@ -304,11 +305,11 @@ class UseFeatures:
         return self._columns[index, kind]
 
     def _groups(self, kind: Type) -> list[tuple[list[int], np.ndarray, np.ndarray]]:
-        """Return the numbers and features of the objects of a type, in groups of uses.
+        """Return the objects of a type in each use, and their features, in groups of uses.
 
-        The uses of a group have the same number of such objects, so that arrays can hold them. A group
-        consists of the indices of its uses, and of two arrays with one row per use: the numbers of the
-        objects, and their features.
+        All uses of a group have equally many such objects, so arrays can hold them. A group consists of
+        the indices of its uses, and of two arrays with one row per use: the objects, each as its number in
+        `_numbers`, and their features.
         """
         if kind not in self._all:
             rows: dict[int, list[int]] = {}

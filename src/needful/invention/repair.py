@@ -278,9 +278,9 @@ def _changes(
 def _known_first(proposals: Sequence[Proposal], predicates: Sequence[Predicate]) -> list[Proposal]:
     """Return the proposals, with those first that only change the bound of an existing predicate.
 
-    Such a proposal is moved to the front if the number of false uses (failures) that it excludes is most of
-    the number that the first proposal excludes. A new bound for an expression that is already used is a
-    simpler explanation than a new expression.
+    Such a proposal is moved to the front only if it excludes at least `MOST` times as many false uses
+    (failures) as the first proposal. A new bound for an expression that is already used is a simpler
+    explanation than a new expression.
     """
     used = {part.without_bound for one in predicates if one.definition for part, _ in one.definition.parts}
     enough = MOST * len(proposals[0].which) if proposals else 0

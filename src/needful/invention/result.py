@@ -11,8 +11,8 @@ from needful.core.demonstrations import Demonstration
 from needful.core.model import Vocabulary
 from needful.core.objects import counted
 
-# The maximum number of values that are recorded for a comparison, from uses whose effects came true. As
-# many values may be recorded from the other uses.
+# The maximum number of values of a comparison that are recorded from uses whose effects came true, and also
+# the maximum number that are recorded from the other uses.
 MAX_EXAMPLES = 40
 # The key of the examples in the entry of an invented predicate in model.json.
 EXAMPLES = "examples"
@@ -52,8 +52,8 @@ class InventedPredicate:
         controller: the name of a controller that plans used in states in which its action fails. These uses
             are called false steps. The predicate was invented to exclude them from plans.
         excluded: the number of false steps that the predicate excluded when it was added.
-        in_simulator: whether the false steps failed in the simulator. Otherwise, they are steps of plans
-            that are shorter than demonstrations.
+        in_simulator: whether `repair` found the false steps by experiments. Otherwise, they are steps of
+            plans that are not longer than demonstrations.
         alternatives: other definitions that hold in the same demonstrated states. The demonstrations do
             not show which definition is the right one.
         examples: values of each comparison of the definition, at most `MAX_EXAMPLES` of each kind.
@@ -98,7 +98,7 @@ class Invention:
             controllers.
         demonstrations: the demonstrations with the atoms of this vocabulary.
         predicates: the invented predicates, with reasons.
-        costs: the cost of plans without invented predicates, then after each round of the search. 0 means
+        costs: for each search, the cost of plans at its start and after each accepted proposal. 0 means
             that plans agree with the demonstrations.
         solved: the number of practice tasks that were solved by the planner's first plan, at the start and
             after each change that experiments led to. Empty without a simulator.

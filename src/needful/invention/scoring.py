@@ -43,12 +43,12 @@ QUICK_LEARNER = OperatorLearningConfig(
     effects=necessary_effects_only,
     negatives=positive_preconditions_only,
 )
-# Learning operators is stopped after this number of checks of the deadline, or this number per transition
-# if that is more. The limit is reached only if the predicates lead to far too many operators: in our
-# domains, learning with useful predicates takes at most half as many checks.
+# Learning operators is stopped after `MAX_CHECKS` checks of the deadline, or after
+# `MAX_CHECKS_PER_TRANSITION` checks per transition if that is more. The limit is reached only if the
+# predicates lead to far too many operators: in our domains, useful predicates need at most half the checks.
 MAX_CHECKS, MAX_CHECKS_PER_TRANSITION = 15_000, 25
-# A predicate is rejected if learning from all demonstrations gives more than this many times the operators
-# of learning from the training demonstrations: such operators describe accidents of single demonstrations.
+# A predicate is rejected if all demonstrations give more than this many times as many operators as the
+# training demonstrations: the additional operators describe accidents of single demonstrations.
 MAX_GROWTH = 1.5
 # The cost of a plan is the difference between its length and the length of the rest of the demonstration.
 # If the plan is longer than the rest, `TOO_LONG` is added. If the lengths are equal, but the actions
@@ -121,7 +121,7 @@ class Scorer:
         return Scored(tuple(predicates), self._learn(self.abstractor.with_predicates(predicates)), ())
 
     def generalises(self, scored: Scored) -> bool:
-        """Return whether learning from all demonstrations gives not many more operators than in `scored`.
+        """Return whether learning from all demonstrations gives few enough operators; see `MAX_GROWTH`.
 
         The operators of `scored` were learned from the training demonstrations only.
         """
@@ -263,7 +263,7 @@ class DemonstrationAbstractor:
         return tuple(self._extension(definition, index) for index in range(len(self.demonstrations)))
 
     def changes(self, definition: AnyDefinition) -> bool:
-        """Return whether, for some objects, the definition holds in some states of a demonstration only."""
+        """Return whether, for some objects, the definition changes its truth during a demonstration."""
         return any(bool((one != one[:1]).any()) for one in self.extension(definition))
 
     def _extension(self, definition: AnyDefinition, index: int) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Search for a set of invented predicates with which the plans of learned operators match demonstrations.
 
 The search adds one predicate per round. The module `proposals` proposes predicates. Each of them excludes
-false steps, which lack the predicted effects, from plans that are shorter than the demonstrations.
+false steps, which lack the predicted effects, from plans that are not longer than the demonstrations.
 """
 
 from __future__ import annotations
@@ -78,13 +78,13 @@ def _best_addition(
 ) -> tuple[Proposal, Scored] | None:
     """Return the proposal with the highest value, and the scored predicates that include it.
 
-    The value of a proposal is the reduction of the cost, divided by the proposal's complexity. The
-    reduction counts at most as much as the weight of the false uses that the proposal excludes. So
+    The value of a proposal is the reduction of the cost, divided by the proposal's complexity. A reduction
+    by more than the weight of the false uses that the proposal excludes counts only as this weight. So
     `Proposal.value` is an upper bound of the value. The proposals are sorted by this bound, and are tried
     until it is below the best value. Return None if no value reaches `MIN_GAIN`.
 
-    A proposal is rejected if its operators do not generalise to all demonstrations. All proposals with the
-    same types of arguments are then rejected too: they usually hold in the same states.
+    A proposal is rejected if the operators learned with it do not generalise to all demonstrations. All
+    proposals with the same types of arguments are then rejected too: they usually hold in the same states.
     """
     rejected: set[tuple[Type, ...]] = set()
     chosen: tuple[Proposal, Scored] | None = None

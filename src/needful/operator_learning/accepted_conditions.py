@@ -11,15 +11,16 @@ from collections import Counter
 from needful.operator_learning.condition_proposals import Pattern, Proposal, ProposalKey
 from needful.operator_learning.partition import FittedOperator
 
-# The maximum number of times that similar conditions are accepted for a controller without new evidence.
+# If similar conditions were accepted this number of times for a controller, they are no longer evidence for
+# a further one.
 MAX_ACCEPTED = 3
 
 
 class AcceptedConditions:
     """The accepted conditions, by their controllers and predicates.
 
-    A condition may be accepted several times for one controller: for several operators, or because hill
-    climbing replaced an operator with the condition by one without it.
+    A condition may be accepted several times for one controller: for several operators, or again after hill
+    climbing deleted the operator that required it.
 
     Attributes:
         divisions: the predicates of the accepted divisions into cases.

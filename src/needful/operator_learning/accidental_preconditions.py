@@ -50,8 +50,8 @@ class ExperimentConfig(CheckedSettings):
             solve. If the learned model cannot solve a task, the learner tries again with fewer
             preconditions or other samples of parameters. A solution found in this way becomes a
             demonstration. 0 means that no tasks are tried.
-        practice_rounds: how often all these tasks are tried. Each round uses the model that was learned in
-            the round before.
+        practice_rounds: the maximum number of rounds in which the tasks that are still unsolved are tried.
+            Each round uses the model that was learned in the round before.
         practice_executions: the maximum number of actions that one attempt at a task may simulate.
     """
 
@@ -100,8 +100,8 @@ def drop_accidental_preconditions(
     To examine a precondition, experiments execute the operator's controller in states in which only this
     precondition does not hold. The precondition is dropped if there was at least one experiment, and all
     predicted atoms held after each experiment. There is one exception: an atom may become false against the
-    prediction if it is no add effect and holds in no state in which the original operator is applicable.
-    Such an atom becomes a delete effect.
+    prediction if it is no add effect and holds in no state in which the operator is applicable while it
+    still has the precondition. Such an atom becomes a delete effect.
 
     Preconditions that are also add effects (keep effects) are never dropped. Operators that add nothing
     keep all their preconditions, because their experiments would succeed even if the controller did
@@ -287,8 +287,8 @@ def _groundings(
 class ExperimentResult(Abbreviated):
     """The result of one experiment: the result of its best try.
 
-    The best try is the first one after which all predicted atoms hold. Without such a try, it is the first
-    one for which `changed` is true, or else the last executed one.
+    The best try is the first one after which all predicted atoms hold. If there is none, the best try is
+    the first one for which `changed` is true, or else the last executed one.
 
     Attributes:
         changed: whether all add effects hold after the action, not counting those in `may_fail` (see

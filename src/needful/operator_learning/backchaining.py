@@ -166,7 +166,7 @@ def backchain(
       explains it.
     - With `skip_purposeless`, the same is true for a skippable transition that adds atoms, but no necessary
       ones.
-    - If an incidental transition adds nothing necessary, its preconditions do not become necessary.
+    - The preconditions of an incidental transition that adds nothing necessary do not become necessary.
     """
     unchanged = previous.operator_texts <= diff.unchanged_texts
     if previous.links and unchanged and previous.controllers.isdisjoint(diff.new_by_controller):
@@ -280,7 +280,7 @@ def cover_unless_worse(
 ) -> Coverage | None:
     """Return the same as `cover`, but None if more than `max_uncovered` transitions are not covered.
 
-    Backchaining ends as soon as this is known.
+    Backchaining ends as soon as there are more.
     """
     operators, chains, uncovered = tuple(operators), [], 0
     for chain in _chains(operators, previous, matcher, skip_purposeless):

@@ -100,7 +100,7 @@ def canonical_candidate(
     """Return the candidate of an operator without induced parts, with canonical variable names.
 
     All preconditions of the given operator become required preconditions; its delete effects are dropped.
-    Variables in `hints` (preferred objects per transition) get the same canonical names.
+    The variables in `hints` (preferred objects per transition) are renamed like those of the operator.
     """
     stripped, renaming = canonical_form(replace(operator, delete_effects=frozenset()))
     renamed = {

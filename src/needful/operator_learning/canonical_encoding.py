@@ -66,8 +66,9 @@ class _Reader:
     def __init__(self) -> None:
         self._recordings: list[_Recording] = []
         self._structure = Structure()
-        # The first map in `_numbers` gives each predicate's name a number, the second map each controller's
-        # name. No number, from 1 on, is used twice. `_found` has predicates and controllers in this order.
+        # Predicates and controllers are numbered together from 1 on, in the order in which they are found.
+        # `_found` lists them in this order. The first map in `_numbers` contains the numbers of predicates
+        # by name, the second map those of controllers.
         self._numbers: tuple[dict[str, int], dict[str, int]] = ({}, {})
         self._found: list[Predicate | Controller] = []
         self._objects: list[Object] = []

@@ -2,9 +2,9 @@
 
 The learner breaks ties by the order of names: of two operators that explain a transition equally well, it
 chooses the one whose text comes first. The user's names would thus affect the result. To avoid this, the
-learner works on demonstrations with canonical names: the predicate that comes first in the order of
-`colour_refinement` is called p000, for example. Types, controllers and objects are named in the same way.
-The demonstrations themselves are sorted by this order, too (`canonical_encoding`). At the end,
+learner works on demonstrations with canonical names, which contain indices in the order of
+`colour_refinement`. For example, the type at index 0 is called t000. Predicates and controllers share one
+order. The demonstrations themselves are sorted by this order, too (`canonical_encoding`). At the end,
 `CanonicalNames.restore` gives the learned operators the user's names.
 """
 
@@ -87,7 +87,7 @@ class CanonicalNames:
         ]
 
     def _restore_data(self, fitted: FittedOperator, order: Sequence[int]) -> tuple[GroundedTransition, ...]:
-        """Return the transitions of an operator in the user's order; `_Restored` describes `order`."""
+        """Return an operator's transitions, in the user's order of demonstrations; see `_Restored`."""
         indices, objects = self.indices, self.objects
         data = sorted(
             [

@@ -93,7 +93,7 @@ def linking_division(
 
     The division must have at least `min_bits` of evidence.
 
-    Parameters are unrelated if no precondition mentions both, not even indirectly through others. For
+    Two parameters are related if a precondition mentions both, or if both are related to a third one. For
     example, a robot moves from one tile to another, but no precondition relates the two tiles. The cases
     are that the second tile is above, below or beside the first one.
     """
@@ -114,8 +114,8 @@ def supplied_keys(fitted: FittedOperator, purposeless: Iterable[EncodedTransitio
     """Return the atoms that steps without purpose seem to supply for an operator.
 
     A step has no purpose if nothing that it adds is known to be necessary later. `purposeless` contains
-    these steps. An atom is returned if such a step added it, and it still held before a later transition of
-    the operator, in at least `MIN_SUPPLIED` transitions. The operator may thus need it. The atoms are
+    these steps. An atom is returned if it held before at least `MIN_SUPPLIED` of the operator's transitions
+    after such a step of the same demonstration had added it. The operator may thus need it. The atoms are
     lifted over the operator's parameters and at most one unnamed object.
     """
     added: dict[int, list[EncodedTransition]] = {}
@@ -287,7 +287,7 @@ class _CaseSearch:
         return Division(usable, evidence) if len(usable) == len(cases) else None
 
     def _size(self, cases: Iterable[Signature]) -> tuple[int, int]:
-        """Return, for several cases, the number of atoms with unnamed objects, and of all atoms."""
+        """Return the number of atoms with unnamed objects in all cases together, and that of all atoms."""
         atoms = [indices for case in cases for _, indices in case]
         named = range(self._arity)
         return sum(any(one not in named for one in indices) for indices in atoms), len(atoms)
@@ -303,7 +303,7 @@ class _CaseSearch:
 
 
 def _pruned(cases: Sequence[Signature], opportunities: Opportunities) -> list[Signature]:
-    """Return the cases without atoms that mention a second unnamed object and add hardly any evidence.
+    """Drop from each case the atoms that mention a second unnamed object and add hardly any evidence.
 
     In the key of such an atom, the second object has the index `ANYTHING`.
     """

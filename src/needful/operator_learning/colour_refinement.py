@@ -25,8 +25,8 @@ import numpy.typing as npt
 
 from needful.core.limits import Deadline
 
-# The maximum number of times that a part gets a new colour because another part has the same colour. Types
-# and relations together may use this number, and objects may use it again. Parts that still have equal
+# The maximum number of times that ties are broken by giving a part a new colour: for types and relations
+# together, and then for objects (one object per demonstration each time). Parts that still have equal
 # colours afterwards are sorted by name.
 MAX_CHOICES = 32
 
@@ -41,7 +41,7 @@ class ArgumentIndices(NamedTuple):
     """The arguments of facts, numbered as in `Structure.argument_objects`.
 
     Attributes:
-        bounds: for each fact, the number of its first argument; then the number of all arguments.
+        bounds: for each fact, the number of its first argument; the last item is the count of arguments.
         facts: for each argument, its fact.
         positions: for each argument, its position in the fact.
     """
@@ -57,9 +57,9 @@ class Structure:
 
     A relation is a predicate or a controller. A fact is an atom or an action of a demonstration. An event
     is a change of an atom, or the execution of an action. An atom also has an event if it holds in the
-    first state, and another one if it is part of the goal. Types, relations, and the objects of a
-    demonstration are numbered in the order of their names (before colours are refined; while demonstrations
-    are read, relations have other numbers).
+    first state, and another one if it is part of the goal. For refinement, types, relations, and the
+    objects of each demonstration must be numbered in the order of their names. While demonstrations are
+    read, relations are still numbered in the order in which they are found.
 
     Attributes:
         type_parents: for each type, its parent, or -1 if it has no parent.

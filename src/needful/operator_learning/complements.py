@@ -64,7 +64,7 @@ def _free_name(name: str, taken: Container[str]) -> str:
 
 
 def _are_complements(one: Predicate, other: Predicate, demonstrations: Sequence[Demonstration]) -> bool:
-    """Return whether exactly one of two predicates holds for almost all choices of objects and states."""
+    """Return whether, for almost all choices of objects and states, exactly one of two predicates holds."""
     exclusive = total = 0
     for demonstration in demonstrations:
         count = sum(1 for _ in _tuples(one, demonstration.objects))

@@ -75,7 +75,7 @@ class Proposal(NamedTuple):
         repeated: whether another operator was divided by conditions with the same predicates.
         links: whether the conditions relate parameters that no precondition relates.
         known: whether another operator of the controller requires a condition with the same predicates, or
-            deletes such a precondition.
+            both operators make a precondition of the same predicate false.
         familiar: for how many other controllers a condition with the same predicates was accepted.
     """
 
@@ -99,7 +99,7 @@ class Proposal(NamedTuple):
         """Return whether the condition may be accepted; `unnamed_objects` lists the reasons.
 
         A step has no purpose if it adds atoms, but none that is necessary later. `purposeless` contains the
-        names of the predicates of these atoms.
+        names of the predicates of the atoms that such steps add.
         """
         gives_purpose = any(name in purposeless for name, _ in self.atoms)
         informative = self.informative and is_linked(self)
@@ -140,9 +140,10 @@ def is_linked(proposal: Proposal) -> bool:
     that is the only one of its type needs no connection. A condition without a connection may be a mere
     habit of the demonstrator, who for example walks to the table only while holding something.
 
-    If the controller has no arguments, it is enough that at least two atoms connect the objects with each
-    other. For example, `pick_up_bomb()` requires that the robot is at a place, and that the bomb is at the
-    same place; `refill()` requires that the robot is in a room, and that this room has a tap.
+    If the controller has no arguments, it is enough that the condition has at least two atoms, and that
+    atoms connect its objects with each other. For example, `pick_up_bomb()` requires that the robot is at a
+    place, and that the bomb is at the same place; `refill()` requires that the robot is in a room, and that
+    this room has a tap.
     """
     operator = proposal.fitted.operator
     arity = len(operator.parameters)
@@ -164,7 +165,7 @@ def is_linked(proposal: Proposal) -> bool:
 
 
 def _is_unique(kind: Type, condition: Condition) -> bool:
-    """Return whether each demonstration of a condition has exactly one object of the given type.
+    """Return whether each demonstration in `condition.data` has exactly one object of the given type.
 
     An atom about such an object, for example HandEmpty(robot), is like an atom without objects.
     """
@@ -195,8 +196,8 @@ def proposals_for(
     controller require, and `familiar` those of several other controllers. For these patterns, conditions
     with little evidence are proposed too.
 
-    `wanted` contains names of predicates: conditions without them need `ENOUGH_BITS` of evidence, or must
-    be about an object about which every transition made an atom false. None stands for all predicates.
+    `wanted` contains names of predicates: conditions with none of them need `ENOUGH_BITS` of evidence,
+    unless every transition made an atom about their objects false. None stands for all predicates.
     """
     opportunities = opportunities_of(fitted, problem)
     consumed = list(_about_consumed_objects(fitted, problem, opportunities))
@@ -249,7 +250,7 @@ def _shared_by_all(
         return linked and opportunities.bits(required) >= ENOUGH_BITS
 
     # For speed, examine a few transitions first. Their conditions have all atoms of the conditions that
-    # held before all transitions, and usually further ones. Fewer atoms never have more evidence.
+    # held before all transitions, and usually further ones. Dropping atoms never increases the evidence.
     first = {one.index for one in opportunities.demonstrations[:SCREENING_DEMONSTRATIONS]}
     screening = tuple(datum for datum in fitted.data if datum[0].demonstration in first)
     if not any(may_be_accepted(*one) for one in shared_conditions(screening, problem.signatures)):
@@ -278,8 +279,8 @@ def _shared_by_all(
 def _may_be_linked(atoms: Signature, datum: Datum) -> bool:
     """Return whether atoms about an unnamed object may link it to a parameter; see `is_linked`.
 
-    `datum` is one of the operator's transitions. An object without such an atom must be the only one of its
-    type.
+    `datum` is one of the operator's transitions. If none of the atoms mentions a parameter, the object must
+    be the only one of its type.
     """
     transition, objects = datum
     if not objects or any(0 <= index < len(objects) for _, indices in atoms for index in indices):
@@ -292,7 +293,7 @@ def _may_be_linked(atoms: Signature, datum: Datum) -> bool:
 def _familiar_parts(
     conditions: Iterable[SharedCondition], familiar: Set[Pattern]
 ) -> Iterator[SharedCondition]:
-    """Yield parts of conditions on one unnamed object: the atoms of the predicates of a familiar condition.
+    """Yield parts of conditions on one unnamed object: the atoms with the predicates of a familiar pattern.
 
     The other atoms often hold by chance. For example, all transitions of `close(door)` may have in common
     that the robot is beside the door, and that a card lies in the room.
@@ -310,10 +311,11 @@ def divisions_of(
 ) -> Iterator[Proposal]:
     """Yield proposals to divide an operator into several operators with different conditions.
 
-    There are two kinds of divisions. The first kind needs only `MIN_BITS` of evidence. One of its
-    conditions contains an atom in `supplied` (see `supplied_keys`), or its predicates are one of the sets
-    in `known`, by which another operator was divided. The second kind needs `ENOUGH_BITS`. Its conditions
-    relate parameters that no precondition relates (see `linking_division`).
+    There are two kinds of divisions. A division of the first kind needs only `MIN_BITS` of evidence. One of
+    its conditions contains an atom in `supplied` (see `supplied_keys`), or has exactly the predicates of a
+    set in `known`: other operators were divided by conditions with these predicates. A division of the
+    second kind needs `ENOUGH_BITS`. Its conditions relate parameters that no precondition relates (see
+    `linking_division`).
     """
     opportunities = opportunities_of(fitted, problem)
     division = best_division(fitted, opportunities, supplied, known, problem.signatures, MIN_BITS)
@@ -330,9 +332,9 @@ def _division(
     """Yield a proposal to divide the operator by the atoms that its transitions made false.
 
     For example, `take(food)` takes food out of a cupboard or from a table. The operator is divided in two:
-    one requires that the food is in a cupboard, the other that it is on a table. All food may be at one of
-    these places, which is no evidence. Then conditions on a second object are added, for example that the
-    robot is beside the cupboard or the table. Nothing is yielded without `ENOUGH_BITS` of evidence.
+    one requires that the food is in a cupboard, the other that it is on a table. If all food is always at
+    such places, this is too little evidence. Then conditions on a second object are added, for example that
+    the robot is beside the cupboard or the table. Nothing is yielded without `ENOUGH_BITS` of evidence.
     """
     conditions = consumption_classes(fitted)
     if not conditions:

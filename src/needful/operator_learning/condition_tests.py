@@ -18,8 +18,8 @@ from needful.operator_learning.induction import Datum
 
 # In the key of a lifted atom, this index stands for any object.
 ANYTHING = -1
-# A key whose name begins with this character is not an atom but a type test: it holds for objects of a
-# type.
+# A key whose name begins with this character is not an atom but a type test: the rest of the name is the
+# name of a type, and the test holds for objects of this type.
 TYPE_PREFIX = ":"
 
 

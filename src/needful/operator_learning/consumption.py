@@ -105,7 +105,7 @@ def consumed_pairs(fitted: FittedOperator) -> list[Condition]:
 
 
 def _deleted_pairs(datum: Datum) -> dict[AtomKey, tuple[int, int]]:
-    """Return a map from each lifted atom about two unnamed objects that became false to these two objects.
+    """Map each lifted atom that became false and mentions two unnamed objects to these two objects.
 
     A lifted atom that became false for several pairs of objects is left out.
     """
@@ -123,7 +123,7 @@ def _deleted_pairs(datum: Datum) -> dict[AtomKey, tuple[int, int]]:
 
 
 def changed_once(datum: Datum, changed: int) -> dict[AtomKey, int]:
-    """Return a map from each lifted atom about one unnamed object that changed to this object.
+    """Map each lifted atom that changed and mentions exactly one unnamed object to this object.
 
     `changed` is the mask of the changed ground atoms. A lifted atom that changed for several unnamed
     objects is left out.
@@ -185,9 +185,9 @@ def with_second_objects(
     """Extend each of the `consumption_classes` of an operator by a condition on a second unnamed object.
 
     For example, taking food out of a cupboard requires that the robot is at the cupboard's place, and
-    taking it from a table requires that it is at the table's place. There must be an atom that relates the
-    second object to the first one, and another atom about it. Classes without such atoms are returned
-    unchanged.
+    taking it from a table requires that the robot is at the table's place. There must be an atom that
+    relates the second object to the first one, and an atom of another predicate about the second object.
+    Classes without such atoms are returned unchanged.
     """
     arity = len(fitted.operator.parameters)
     extended: list[Condition] = []
@@ -202,7 +202,7 @@ def with_second_objects(
 
 
 def _first_deletes_only_common_atoms(data: Sequence[Datum]) -> bool:
-    """Return whether all transitions made the same atoms false as the first one, and maybe others.
+    """Return whether each transition made at least the same lifted atoms false as the first one.
 
     Return False if the first transition made an atom about an unnamed object false.
     """

@@ -47,7 +47,8 @@ class EncodedTransition:
             transition adds hold until that step. The demonstrator probably executed the controller again
             because the effect of this transition was not sufficient.
         incidental: whether the controller rarely adds an atom, and few demonstrations use it. The
-            transition is probably a detour, so backchaining need not make its preconditions necessary.
+            transition is probably a detour, so backchaining need not make the preconditions of its operator
+            necessary.
     """
 
     number: int
@@ -239,8 +240,8 @@ def _encode(
 ) -> EncodedDemonstration:
     """Encode one demonstration.
 
-    The transitions of the controllers named in `skippable` are marked as skippable; the same holds for
-    `incidental`. `numbers` yields the numbers of the transitions.
+    The transitions of the controllers named in `skippable` are marked as skippable, and those of the
+    controllers named in `incidental` as incidental. `numbers` yields the numbers of the transitions.
     """
     table, goal, states, actions = demonstration
     calls = [("", ()), *((controller.name, arguments) for controller, arguments in actions), ("", ())]

@@ -33,7 +33,8 @@ class TransitionEvidence(Abbreviated):
         deleted: the atoms that became false.
         needed_by: for each change that is needed later, a text that names what needs it: `goal`, or the
             first later operator that needs it and the step of this operator. A change is a necessary atom
-            that became true, or a negative precondition of a later operator that became false.
+            that became true, or an atom that became false and is a negative precondition of a later
+            operator.
     """
 
     demonstration: int

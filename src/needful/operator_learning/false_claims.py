@@ -38,8 +38,8 @@ from needful.operator_learning.encoding import (
 )
 from needful.operator_learning.matching import Matcher
 
-# The maximum number of groundings of one operator that are examined in all transitions of its controller.
-# They are divided evenly among the transitions, but each transition may have at least `MIN_GROUNDINGS`.
+# The maximum number of groundings of one operator that are examined in total. They are divided evenly among
+# the transitions of the operator's controller, but each transition may have at least `MIN_GROUNDINGS`.
 MAX_GROUNDINGS = 8_000
 MIN_GROUNDINGS = 20
 

@@ -259,7 +259,7 @@ def _reached_steps(
 
 
 def _doubt_uncovered(learned: LearnedOperators, demonstrations: Sequence[Demonstration]) -> Iterator[Doubt]:
-    """Yield one doubt for each controller at one of whose steps backchaining stopped."""
+    """Yield one doubt for each controller with at least one step at which backchaining stopped."""
     counts: Counter[str] = Counter()
     where: dict[str, str] = {}
     for index, demonstration in enumerate(demonstrations):

@@ -50,8 +50,7 @@ def operator_text(fitted: FittedOperator) -> str:
 class Climb(Abbreviated):
     """The operators that hill climbing has reached, and the steps that led to them.
 
-    `describe` returns the text of an operator that is recorded in a step, for example with the user's
-    names.
+    `describe` returns the text that a step records for an operator, for example with the user's names.
     """
 
     hypothesis: Hypothesis
@@ -134,7 +133,7 @@ def reduce_truthfully(start: Hypothesis, problem: LearningProblem) -> Hypothesis
     A deletion moves transitions to other operators, whose preconditions then become weaker. The weaker
     operators may predict atoms that do not hold (false claims; see `false_claims`). A deletion that
     increases the number of false claims is rejected. The last operator of a controller is never deleted. If
-    several deletions are equally good, operators with more required conditions are kept. If no allowed
+    several deletions are equally good, operators with more `Candidate.conditions` are kept. If no allowed
     deletion lowers the objective, return `start`.
     """
     controllers = [candidate.controller for candidate in start.candidates]
@@ -189,8 +188,8 @@ def reliable_effects(climb: Climb, problem: LearningProblem) -> Climb:
     the effects of an operator under these conditions:
 
     - The atom held after every transition of the operator, and there are at least two transitions.
-    - In at least one transition, the operator does not predict the atom: the atom became true without being
-      an add effect, or it stayed true although a quantified delete matches it.
+    - In at least one transition, the operator does not predict the atom: the atom became true although it
+      is no add effect, or it stayed true although a quantified delete matches it.
     - Some operator has the atom's predicate in a precondition, and some operator deletes atoms of this
       predicate. Otherwise no plan needs the effect, or atoms of the predicate stay true anyway.
     - The number of false claims (predicted atoms that do not hold) does not increase; see `false_claims`.

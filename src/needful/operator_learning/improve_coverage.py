@@ -6,10 +6,10 @@ an add effect. The copy predicts that the atom still holds. Such an atom is call
 
 There are deviations from the paper, numbered as in docs/paper_to_code.md:
 
-- E9, E10 and E21: The loop ends when coverage has improved or all transitions are covered. It also ends
-  when a set of operators occurs for the second time, so it always terminates. If coverage has not improved
-  by then, an operator with a pinned transition is added. A pinned transition is always assigned to its
-  operator, even if other operators have better scores.
+- E9, E10 and E21: The loop of `improve_coverage` ends when coverage has improved or all transitions are
+  covered. It also ends when a set of operators occurs for the second time, so it always terminates. If
+  coverage has not improved by then, an operator with a pinned transition is added. A pinned transition is
+  always assigned to its operator, even if other operators have better scores.
 - E18: Copies with keep effects are made of all operators, not only of the newest one. There is one copy for
   each different set of atoms to keep.
 
@@ -66,8 +66,9 @@ def _with_operator_for(
     If some operators then delete necessary atoms, also add copies of them that keep these atoms.
 
     The new operator has no conditions on objects that its controller does not name (see `unnamed_objects`).
-    It could replace an operator with such conditions. So if there is one, the transition is first assigned
-    to it, and no operator is added if this already covers more transitions.
+    It could replace an operator with such conditions. So if its controller has one, the transitions are
+    first assigned to the operators of `current` again, and no operator is added if this already covers more
+    transitions.
     """
     if any(one.conditions for one in current.candidates if one.controller == transition.controller):
         again = problem.fit(current.candidates, current)
@@ -81,9 +82,9 @@ def _with_operator_for(
 def _try_pinned_operators(start: Hypothesis, last: Hypothesis, problem: LearningProblem) -> Hypothesis:
     """Add one operator with a pinned transition so that more transitions are covered than by `start`.
 
-    Each transition at which backchaining stops is tried as the pinned one. The operator is first added to
-    `start`. If this fails, it is added to `last`, the operators at the end of the loop of
-    `improve_coverage`. Return the first result that covers more transitions, or `start` if there is none.
+    Each transition at which backchaining stops is tried as the pinned one. All are tried with `start`
+    first, and then with `last`, the operators at the end of the loop of `improve_coverage`. Return the
+    first result that covers more transitions, or `start` if there is none.
     """
     for base in (start, last):
         for transition in base.coverage.failing():
@@ -109,8 +110,8 @@ def cover_where_stuck(start: Hypothesis, problem: LearningProblem) -> Hypothesis
     """Return operators that cover more transitions than `start`, if `improve_coverage` found none.
 
     There are three attempts. The first adds operators with pinned transitions one after the other. The
-    second gives each transition of the uncovered demonstrations an operator of its own. The third does the
-    same for the transitions of all demonstrations. The last two attempts are made only if there are few
+    second adds one operator per transition of the demonstrations that are not fully covered. The third does
+    the same for the transitions of all demonstrations. The last two attempts are made only if there are few
     transitions. Their operators predict the whole state after the transition, and thus all necessary atoms.
     Many of the added operators may be superfluous, so callers should delete operators afterwards. If no
     attempt succeeds, return `start`.
@@ -132,10 +133,10 @@ def cover_where_stuck(start: Hypothesis, problem: LearningProblem) -> Hypothesis
 def _pin_in_turn(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
     """Add operators with pinned transitions until more transitions are covered than by `start`.
 
-    Each new operator is for the first uncovered transition that has no pinned operator yet. The operator
-    predicts the necessary atoms of this transition, whichever other transitions are assigned to it.
-    Coverage may fall in the meantime. If coverage has not improved after `MAX_PINS` operators, or if no
-    transition is left, return `start`.
+    Each new operator is for the first transition at which backchaining stops and that was not yet tried
+    with the same necessary atoms. The operator predicts these atoms, and usually still does when other
+    transitions are assigned to it too (see `_keeping_all`). Coverage may fall in the meantime. If coverage
+    has not improved after `MAX_PINS` operators, or if no transition is left, return `start`.
     """
     current = start
     tried: set[tuple[EncodedTransition, int]] = set()

@@ -44,9 +44,9 @@ def predicate_pattern(predicate: Predicate) -> DeletePattern:
 def partly_bound(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> DeletePattern:
     """Return the atom as a pattern, with its objects replaced by variables and wildcards.
 
-    `lifting` maps objects to the operator's parameters. An object in `lifting` becomes its parameter, any
-    other object becomes a wildcard of the object's type. An object in `lifting` also becomes a wildcard if
-    its parameter has a wider type than the predicate accepts.
+    `lifting` maps objects to the operator's parameters. An object in `lifting` becomes its parameter,
+    unless the type of the parameter is wider than the predicate accepts. All other objects become wildcards
+    of their types.
     """
 
     def argument(obj: Object, kind: Type) -> PatternArgument:
@@ -99,12 +99,12 @@ LiftedAtomMap: TypeAlias = dict[AtomKey, Predicate]
 
 
 def induce_operator(transition: EncodedTransition, necessary: int) -> tuple[Operator, tuple[int, ...]]:
-    """Return an operator that adds the necessary atoms that became true, and the objects of its parameters.
+    """Return an operator that explains a transition, and the numbers of the objects of its parameters.
 
     This is InduceOpToCover of the paper. The add effects are (s_i \\ s_{i-1}) ∩ α_i: the necessary atoms
-    that hold after the transition but not before it. There may be none. The parameters stand for the
-    controller's arguments in order, then for the other objects of the add effects, sorted by name. Each
-    parameter has the type of its object. The second returned value contains the numbers of these objects.
+    that hold after the transition but not before it. There may be no such atoms. The parameters stand for
+    the controller's arguments in order, then for the other objects of the add effects, sorted by name. Each
+    parameter has the type of its object.
     """
     table = transition.table
     added = necessary & transition.added
@@ -249,8 +249,8 @@ def _split_liftable(operator: Operator, datum: Datum, atoms: int) -> tuple[Lifte
     """Divide atoms into those that can be lifted to the operator's parameters, and the others.
 
     Return the lifted atoms and the mask of the others. An atom can be lifted if each of its objects is
-    bound to a parameter, and the predicate accepts the types of these parameters. The predicate may reject
-    a parameter with a wider type than its object.
+    bound to a parameter, and the predicate accepts the types of these parameters. A parameter may have a
+    wider type than its object in this transition; the predicate then may not accept it.
     """
     transition, objects = datum
     table = transition.table

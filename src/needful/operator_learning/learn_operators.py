@@ -43,9 +43,9 @@ from needful.operator_learning.wrong_atoms import Repairs, repair_wrong_atoms
 MAX_OUTLIER_ROUNDS = 4
 MAX_OUTLIERS = 0.1
 # Backchaining may skip steps that add nothing necessary. The operators should still predict nothing false
-# about them. If the number of false predictions at skipped steps, divided by the number of all transitions,
-# exceeds this limit, too many steps were skipped. Learning then starts again without skipping steps that
-# add atoms. After that, hill climbing continues with skipping.
+# about these steps. If the number of false predictions at skipped steps, divided by the number of all
+# transitions, exceeds this limit, too many steps were skipped. Learning then starts again without skipping
+# steps that add atoms. After that, hill climbing continues with skipping.
 MAX_SKIPPED_CLAIMS = 0.1
 
 Schedule: TypeAlias = Callable[[LearningProblem, Move, Climb], Climb]
@@ -175,7 +175,7 @@ def _learn_without_outliers(
 def _learn(
     problem: LearningProblem, config: OperatorLearningConfig, names: CanonicalNames
 ) -> tuple[Climb, LearningProblem]:
-    """Learn operators; return them and the problem that they were learned for."""
+    """Learn operators; return them and the problem, which may now allow backchaining to skip steps."""
 
     def resume(start: Climb, problem: LearningProblem) -> Climb:
         return config.schedule(problem, config.reduce, start)

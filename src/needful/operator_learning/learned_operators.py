@@ -1,8 +1,9 @@
 """The result of operator learning: named operators, and how well they explain the demonstrations.
 
 Every learner ends with `evaluate_operators`. This function names the operators and lists the ground
-operators by which backchaining explains each demonstration. If backchaining does not explain a whole
-demonstration, `reproduces_demonstration` checks whether a plan with the operators can follow its actions.
+operators by which backchaining explains each demonstration. If backchaining leaves some steps of a
+demonstration unexplained, `reproduces_demonstration` checks whether a plan with the operators can follow
+the demonstration's actions.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ class LearnedOperators:
         steps: the accepted moves of hill climbing.
         noop_names: the names of operators that change nothing and are excluded from planning.
         repairs: the demonstrations with repaired atoms; None if the learner repairs none.
-        idle_steps: the steps that backchaining skipped or could have skipped because they add no atom. A
-            step is given by the index of its demonstration, and its index within the demonstration. Empty
-            if the learner skips no steps.
+        idle_steps: the steps that backchaining skipped, and those that it could have skipped because they
+            add no atom. A step is given by the index of its demonstration, and its index within the
+            demonstration. Empty if the learner skips no steps.
         skips_idle_steps: whether backchaining may skip steps that add nothing necessary.
         search_was_limited: whether the search for preconditions on unnamed objects reached its work limit.
     """
@@ -151,7 +152,7 @@ class EncodedOperatorData(NamedTuple):
 class DecodedOperator(NamedTuple):
     """An operator with the user's names, and the transitions that it was induced from.
 
-    During learning, the same operator has canonical names. It is called the encoded operator here.
+    During learning, the same operator has canonical names. That form is called the encoded operator here.
 
     Attributes:
         operator: the operator with the user's names.
@@ -170,7 +171,7 @@ class DecodedOperator(NamedTuple):
 
 
 class UserNames(NamedTuple):
-    """The user's objects and atoms, for which the numbers in one encoded demonstration stand.
+    """The user's objects and atoms that the numbers in one encoded demonstration stand for.
 
     Attributes:
         demonstration: the index of the demonstration among the user's demonstrations.
@@ -198,8 +199,8 @@ def evaluate_operators(
     """Name the operators and report how well they explain the demonstrations.
 
     `coverage` is the result of backchaining through the encoded demonstrations with the encoded operators.
-    `names` has one item per demonstration, in the same order. `replays` are transitions from the simulator
-    without a goal.
+    `names` has one item per demonstration, in the order of `coverage.chains`. `replays` are transitions
+    from the simulator without a goal.
     """
     named = _with_names(tuple(found))
     by_text = {one.text: one for one in named}
@@ -240,7 +241,7 @@ def evaluate_by_backchaining(
 ) -> LearnedOperators:
     """Name operators that were learned without backchaining, and evaluate them by backchaining.
 
-    The first items of `encoded` are the demonstrations, as many as the number `demonstrations`. The others
+    The first items of `encoded` are the demonstrations; `demonstrations` is their number. The other items
     are replays: transitions from the simulator without a goal.
     """
     matcher = Matcher(deadline)
@@ -254,7 +255,7 @@ def evaluate_by_backchaining(
 def reproduces_demonstration(
     operators: Sequence[Operator], demonstration: EncodedDemonstration, matcher: Matcher
 ) -> bool:
-    """Return whether an abstract plan that follows the demonstration's actions reaches its goal.
+    """Return whether some abstract plan that follows the demonstration's actions reaches the goal.
 
     The plan has one ground operator per action, with the action's controller and objects. Each operator
     must be applicable in the state that the previous operators predict, which may differ from the observed

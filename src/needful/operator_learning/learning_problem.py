@@ -32,8 +32,8 @@ from needful.operator_learning.partition import FittedOperator, Partition, parti
 from needful.operator_learning.signatures import SignatureMasks
 from needful.operator_learning.unnamed_conditions import SharedCondition, shared_conditions
 
-# A step of learning is given up if it needs more than about this many times the operators that there were
-# before; see `LearningProblem.with_limited_growth`.
+# A learning step is given up if it multiplies the number of operators by more than about this factor; see
+# `LearningProblem.with_limited_growth`.
 MAX_GROWTH = 2
 
 
@@ -55,8 +55,8 @@ class LearningProblem(Abbreviated):
         validity: counts false claims (predicted atoms that do not hold), and caches them.
         deadline: raises once the time is up.
         skip_purposeless: whether backchaining may skip each step that adds nothing necessary.
-        opportunities: caches the groundings of operators that could have been used.
-        conditions: caches the conditions on unnamed objects that held before all of some transitions.
+        opportunities: caches the groundings with which the demonstrator could have used operators.
+        conditions: for sets of transitions, caches the conditions on unnamed objects that held before all.
         signatures: caches the atoms about unnamed objects.
         proposals: caches the conditions that were proposed for operators.
         work: limits the search for conditions on unnamed objects.
@@ -121,7 +121,7 @@ class LearningProblem(Abbreviated):
     def fit(self, candidates: Iterable[Candidate], base: Hypothesis) -> Hypothesis:
         """Fit candidates to the transitions and return the resulting hypothesis.
 
-        Backchaining with the operators of `base` has determined which atoms each transition must add. The
+        Backchaining with the operators of `base` has determined which atoms each transition must add. Each
         transition is assigned to a candidate that adds these atoms. An operator is induced from the
         transitions of each candidate, and backchaining computes the coverage of all operators. Unchanged
         results are copied from `base` to save time. Raises `TooManyOperators` if there are more operators

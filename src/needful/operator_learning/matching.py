@@ -9,8 +9,8 @@ prediction F(s_{i-1}, ω) must contain all necessary atoms and no atom that is f
 α_i ⊆ F(s_{i-1}, ω) ⊆ s_i.
 
 `explaining_matches` is for assigning transitions to operators. Here an operator has only add effects E+ and
-keep effects K. Keep effects must hold before and add effects afterwards: K ⊆ s_{i-1}, E+ ⊆ s_i. Where α_i
-is known, the operator must add the necessary atoms that did not hold before: α_i \\ s_{i-1} ⊆ E+.
+required preconditions K, such as keep effects. K must hold before and E+ afterwards: K ⊆ s_{i-1}, E+ ⊆ s_i.
+Where α_i is known, the operator must add the necessary atoms that did not hold before: α_i \\ s_{i-1} ⊆ E+.
 
 Groundings are found in three steps. The controller arguments are bound first, and atoms that mention only
 these are looked up. Then each necessary atom that became true is matched with an add effect, which binds
@@ -57,7 +57,7 @@ SKIPPED = Match(0, 0, "", (), 0, 0)
 
 
 class ChainLink(NamedTuple):
-    """A grounded operator that explains one transition in backchaining; `SKIPPED` if there is none.
+    """The link of one transition in backchaining: the match that explains it, or `SKIPPED`.
 
     `necessary` contains the atoms that must hold before the transition: α_{i-1} = P ∪ (α_i \\ E+). These
     are the operator's preconditions P, and the atoms α_i that must hold afterwards, except the add effects
@@ -96,7 +96,7 @@ class CompiledOperator:
     negative_preconditions: tuple[AtomKey, ...] = ()
 
     def forbidden(self, transition: EncodedTransition, objects: tuple[int, ...]) -> bool:
-        """Return whether a negative precondition does not hold for `objects` before a transition."""
+        """Return whether the atom of a negative precondition holds for `objects` before a transition."""
         negative = self.negative_preconditions
         return bool(negative and transition.table.ground(negative, objects) & transition.before)
 
@@ -166,8 +166,8 @@ class Matcher:
     ) -> tuple[Match, ...]:
         """Return the groundings of an operator that add all atoms of the mask `needed`, best first.
 
-        The keep effects must hold before the transition, the add effects after it. The other preconditions
-        and the delete effects of the operator have not been induced yet.
+        The preconditions must hold before the transition, the add effects after it. The operator has only
+        required preconditions; the others and the delete effects have not been induced yet.
         """
         key = (operator.text, transition, needed)
         if key not in self._explaining:
@@ -356,8 +356,8 @@ def _complete(
 ) -> Iterable[tuple[int, ...]]:
     """Return the only grounding of an operator whose parameters are all arguments of its controller.
 
-    Its atoms hold, so only the types, the order of interchangeable variables and the negative preconditions
-    are left to check. The result is empty if one of them forbids the grounding.
+    Callers have checked that its atoms hold; the types, the order of interchangeable variables and the
+    negative preconditions are left to check. The result is empty if one of them forbids the grounding.
     """
     domains = transition.table.domains(operator.text, operator.numbers)
     allowed = is_allowed(binding, domains, operator.interchangeable)

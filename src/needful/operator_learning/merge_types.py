@@ -6,12 +6,13 @@ deletes Reachable(*:mug) and Reachable(*:shoe). Afterwards, this module merges o
 the types of their variables, and quantified deletes that differ only in the types of their wildcards. The
 merged operators also apply to types that were never seen. If types have no ancestors, nothing changes.
 
-A merged operator has weaker preconditions: only those that hold in the transitions of all merged operators.
-A merged delete matches more atoms. Full coverage alone would allow too many merges, because successful
-demonstrations contain no counter-examples. For example, things are put into bags and into fridges. The
-merged operator would not require that the fridge is open, so the step that opens the fridge would have no
-purpose. Therefore a merge is accepted only if every effect of a demonstrated step that was needed before
-the merge, by later steps or the goal, is still needed afterwards.
+A merged operator has weaker preconditions: only atoms that hold before all transitions of the original
+operators. A merged delete matches more atoms. If coverage were the only criterion, it would allow too many
+merges, because successful demonstrations contain no counter-examples. For example, things are put into bags
+and into fridges. The merged operator would not require that the fridge is open, so the step that opens the
+fridge would have no purpose. Therefore a merge is rejected if later steps or the goal needed an effect of a
+demonstrated step before the merge, but do not need it afterwards. It is also rejected if it adds false
+claims (see `false_claims`).
 """
 
 from __future__ import annotations
@@ -78,8 +79,8 @@ def _first_as_good(
 ) -> Hypothesis:
     """Fit the proposed sets of candidates in turn, and return the first accepted hypothesis.
 
-    A hypothesis is accepted if it explains the demonstrations as well as `start` (`explains_as_well`). If
-    none is accepted, return `start`.
+    A hypothesis is accepted if it explains the demonstrations as well as `start` (`explains_as_well`) and
+    makes no more false claims. If none is accepted, return `start`.
     """
     fitted = (problem.fit(candidates, start) for candidates in proposals)
     for one in fitted:

@@ -7,7 +7,7 @@ all of these transitions, so no precondition determines which door is closed. Th
 that taking any crate closes any door. Such a wrong prediction is called a false claim (see `false_claims`).
 
 The remedy is a second operator without the effects that held already. If it explains the transitions of the
-other kind, the first operator gets the preconditions that distinguish them.
+other kind, the first operator gets the preconditions that distinguish the two kinds.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def keep_mixed_operators(climb: Climb, problem: LearningProblem, resume: Resume)
 def _divided(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb | None:
     """Return the climb with the first division that is accepted; None if there is none."""
     old = climb.hypothesis
-    # Find the effects that held before some transitions first: most operators have none, and counting false
+    # First find the effects that held before some transitions: most operators have none, and counting false
     # claims takes longer.
     mixed = [(one, effects) for one in old.fitted if (effects := _partly_held_effects(one))]
     claims = problem.false_claims(old) if mixed else 0

@@ -37,8 +37,8 @@ from needful.operator_learning.partition import FittedOperator
 
 # The maximum number of consecutive steps that are tested together for being redundant.
 MAX_REDUNDANT = 6
-# The predicate of an atom may occur in negative preconditions if redundant steps make such atoms false in
-# at least this share of the demonstrations, although no later operator mentions the objects of these atoms.
+# A predicate may occur in negative preconditions if redundant steps make atoms of the predicate false in at
+# least this share of the demonstrations, although no later operator is bound to all objects of these atoms.
 MANY = 0.25
 # A predicate does not occur in negative preconditions if more than this share of the steps that make one of
 # its atoms false also make another of its atoms true.
@@ -46,15 +46,15 @@ MAX_REPLACED = 0.5
 # If a controller makes atoms of a predicate true in at most this share of its uses, this counts as a side
 # effect, not as the purpose of the controller.
 SIDE = 0.25
-# The number of an operator's transitions that are first searched for equally good groundings. If there are
-# none, the demonstrator had no choice, and the other transitions are not examined.
+# The number of an operator's transitions that are first searched for equally good groundings. If none is
+# found, the demonstrator had no choice, and the other transitions are not examined.
 SCREENING_TRANSITIONS = 16
 # The maximum number of equally good groundings that are examined per transition.
 MAX_ALTERNATIVES = 10
 
 
 def redundant_steps(chain: Backchain) -> Iterator[tuple[int, int]]:
-    """Yield the shortest redundant groups of steps, as the index of the first step and the length.
+    """Yield the shortest redundant group of steps that ends at each step, as its first step and length.
 
     A group of consecutive steps is redundant if all atoms that are necessary after the group hold already
     before it. Groups may overlap.
@@ -94,11 +94,11 @@ def predicates_to_negate(hypothesis: Hypothesis, problem: LearningProblem) -> fr
       of evidence are required.
     - The atom held where an action seems to have failed: no operator explains the step, and the operator
       predicts atoms that do not hold after the step. `ENOUGH_BITS` of evidence are required.
-    - Redundant steps made atoms of the predicate false in many demonstrations, and no later operator
-      mentions the objects of these atoms. A later operator may need a parameter for one of these objects.
+    - Redundant steps made atoms of the predicate false in many demonstrations, and no later operator is
+      bound to all objects of these atoms. A later operator may need a parameter for such an object.
 
-    `Opportunities.bits_against` measures the evidence. Predicates for positions and counts are left out:
-    if one of their atoms becomes false, another becomes true, so positive preconditions describe them.
+    `Opportunities.bits_against` measures the evidence. Predicates for positions and counts are left out: if
+    one of their atoms becomes false, another becomes true, so positive preconditions are sufficient.
     """
     removed = _removed_by_redundant_steps(hypothesis)
     many = max(ENOUGH_BITS, MANY * len(problem.demonstrations))
@@ -200,8 +200,8 @@ def rejected_predicates(hypothesis: Hypothesis, problem: LearningProblem) -> fro
     """Return the predicates that may explain why the demonstrator rejected other, equally good objects.
 
     If an item may be put on any shelf, and the demonstrator never chooses an occupied shelf, this is
-    evidence that the shelf must not be occupied. An atom of the predicate must hold for other choices, and
-    never for the objects that the demonstrator chose. `ENOUGH_BITS` of evidence are required for a single
+    evidence that the shelf must not be occupied. To be returned, a predicate must have an atom that holds
+    for other choices, and never for the chosen objects. `ENOUGH_BITS` of evidence are required for a single
     candidate atom, and log2 n bits more if there are n of them.
     """
     found: set[str] = set()
@@ -223,7 +223,7 @@ def rejected_predicates(hypothesis: Hypothesis, problem: LearningProblem) -> fro
 def _equally_good_groundings(
     fitted: FittedOperator, coverage: Coverage, problem: LearningProblem
 ) -> dict[int, list[Datum]]:
-    """Return, by demonstration, the groundings that would have been as good as the one that was used.
+    """Return, by index of demonstration, the groundings that would have been as good as the one used.
 
     A grounding is as good if it is applicable, has the same objects in the add effects, and predicts all
     necessary atoms. The groundings that were used are included. Transitions that add nothing necessary are
@@ -305,7 +305,7 @@ def opportunities_of(fitted: FittedOperator, problem: LearningProblem) -> Opport
 def avoidable_predicates(
     hypothesis: Hypothesis, problem: LearningProblem, negated: Set[str] = frozenset()
 ) -> list[Predicate]:
-    """Return the predicates that steps hardly ever make true, and that no goal or precondition needs.
+    """Return the predicates that no controller makes true often, and no goal or precondition needs.
 
     Predicates whose names are in `negated` are always returned, even if they do not satisfy these
     conditions.
@@ -335,7 +335,7 @@ def forbid_avoided_atoms(
 
     For example, a robot that cannot clear blocked rooms walks around them, so the operator that enters a
     room gets the negative precondition Blocked. Only the predicates in `avoidable` are considered, because
-    the demonstrator may also avoid atoms out of habit: it does not enter a room twice if once is enough.
+    the demonstrator may also avoid atoms out of habit: if one visit is enough, it avoids visited rooms.
     `ENOUGH_BITS` of evidence are required for a single candidate atom, and log2 n bits more for n atoms.
     """
     operator, parameters = fitted.operator, fitted.operator.parameters

@@ -8,7 +8,7 @@ and plans go through blocked rooms. The method has four steps:
 2. If there are such predicates, learn again with a complement predicate `not P` for each of them; see
    `complements`. Steps that make P false then have a purpose. Remove complements without evidence from the
    preconditions. Use the new operators only if they explain the demonstrations better; see `_is_better`.
-3. Add negative preconditions for atoms that the demonstrator always avoided, if steps hardly ever make
+3. Add negative preconditions for atoms that the demonstrator always avoided, if no controller often makes
    them true.
 4. Translate complements into negative preconditions.
 """
@@ -63,7 +63,7 @@ class LearningResult:
     def evaluate(self) -> LearnedOperators:
         """Name the operators, and measure how well they explain the demonstrations.
 
-        Outliers that no operator explains count as uncovered.
+        Outliers count as uncovered, although backchaining skips them.
         """
         hypothesis, coverage = self.climb.hypothesis, self.climb.hypothesis.coverage
         learned = evaluate_operators(
@@ -200,14 +200,15 @@ def _supported(
 ) -> Operator:
     """Return the operator without those preconditions `not P` (complements) for which there is no evidence.
 
-    All complements are removed, and then tried one after the other. First come complements that were false
+    The complements are removed, and then tried one after the other. First come complements that were false
     earlier in a demonstration, so that a step made them true. They are added again if there are `MIN_BITS`
-    of evidence. Complements of predicates in `informative` need `ENOUGH_BITS`. All other complements may
-    only be habits of the demonstrator, so they are added again only if the operator then predicts fewer
-    atoms that do not hold.
+    of evidence. Complements of predicates in `informative` need `ENOUGH_BITS`. All others may be mere
+    habits of the demonstrator, so evidence is not enough. Any complement is also added again if the
+    operator then predicts fewer atoms that do not hold.
 
     Two kinds of complements are never removed. The first kind are keep effects. The second kind mention a
-    parameter that is not a controller argument, and that occurs in no add effect and no other precondition.
+    parameter that is not a controller argument, and that occurs in no add effect and no precondition except
+    complements.
     """
     operator = fitted.operator
     index_of = {variable: index for index, variable in enumerate(operator.parameters)}
@@ -303,10 +304,10 @@ def _is_better(
     """Return whether operators with complements explain the demonstrations better than those without.
 
     `complements` contains the names of the complements. There must not be more uncovered transitions,
-    redundant steps (see `redundant_steps`) or false claims about other predicates than without complements.
-    In addition, there must be fewer redundant steps or false claims, or a precondition must have a
-    predicate in `informative`. These are the complements that may explain why the demonstrator did not
-    choose other objects.
+    redundant steps (see `redundant_steps`) or false claims (see `_claims_about_others`) than without
+    complements. In addition, there must be fewer redundant steps or false claims, or a precondition must
+    have a complement in `informative`. That set contains the complements that may explain why the
+    demonstrator did not choose other objects.
     """
     new, old = found.coverage, ordinary.climb.hypothesis.coverage
     redundant, old_redundant = count_redundant_steps(new), count_redundant_steps(old)

@@ -57,7 +57,7 @@ class WorkLimit:
         self.left = units
 
     def spend(self, units: int) -> None:
-        """Raise `WorkLimitReached` if more than the limit has been spent."""
+        """Subtract `units` from the work that is left; raise `WorkLimitReached` if it becomes negative."""
         self.left -= units
         if self.reached:
             raise WorkLimitReached
@@ -166,8 +166,8 @@ class DemonstrationOpportunities:
         """Return whether a condition certainly holds at every opportunity, by a fast test.
 
         The test considers only the atoms that hold in all states of the demonstration. It checks whether
-        they satisfy the condition for every object to which its parameter can be bound. False means that
-        this is not known, for example because the condition mentions several parameters, or because its
+        they satisfy the condition, whichever object is bound to the one parameter in it. False means that
+        this is not known, for example because the condition mentions several parameters, or because this
         parameter can be bound to many objects.
         """
         known = self._never_failing.get(atoms)
@@ -203,7 +203,7 @@ class Opportunities:
 
     These groundings were applicable, and not all their add effects held yet. For speed, only some of the
     demonstrations, states and groundings are examined, chosen at regular intervals. Results are stored in
-    `cache`, for operators with the same parameters, preconditions and add effects.
+    `cache`, and shared by operators with the same parameters, preconditions and add effects.
     """
 
     def __init__(

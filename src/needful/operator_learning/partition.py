@@ -30,11 +30,11 @@ from needful.operator_learning.matching import Match, Matcher
 # The score of a match if the transition is pinned to the candidate, that is, always assigned to it. It is
 # lower, and thus better, than any other score.
 PINNED = -1_000_000_000
-# Some transitions of an operator may have no effect. If an atom does not hold before such transitions, and
-# these are more than this share of all its transitions, the atom is not a precondition; see `_ineffective`.
+# Some transitions of an operator may have no necessary effect. An atom that is false before some of them
+# can be a precondition only if these are at most this share of the operator's transitions; see
+# `_ineffective`.
 TOLERANCE = 0.25
-# If several matches explain a transition equally well, one of at most this number is chosen; see
-# `_aligned`.
+# The maximum number of equally good matches of a transition from which one is chosen; see `_aligned`.
 MAX_EQUAL_MATCHES = 8
 
 
@@ -43,8 +43,9 @@ class FittedOperator(Abbreviated):
     """A candidate, the transitions it explains (D_ω), and the operator induced from these transitions.
 
     `ineffective` contains transitions that were assigned to the candidate, but not used to induce the
-    operator. In these transitions, nothing that the operator adds became true, and a precondition of the
-    operator did not hold before them: the step was probably repeated, or failed.
+    operator. In these transitions, nothing that the operator adds became true, or no necessary atom did. In
+    addition, a precondition of the operator did not hold before them. So the step was probably repeated, or
+    failed.
     """
 
     candidate: Candidate
@@ -119,7 +120,7 @@ def partition(
                 fitted.append(FittedOperator(candidate, data, operator, ineffective))
         elif candidate.text in unchanged:
             one = unchanged[candidate.text]
-            # The induced operator is unchanged, but the candidate may have new hints or pinned transitions.
+            # The induced operator is unchanged, but the candidate may have other pinned transitions.
             fitted.append(one if one.candidate is candidate else replace(one, candidate=candidate))
     return Partition(previous.transitions, needed, tuple(matches), tuple(fitted))
 
@@ -155,8 +156,9 @@ def _match_still_best(match: Match | None, now: int, then: int) -> bool:
 
     The needed atoms change from `then` to `now`. The match stays the best under two conditions. First, it
     adds all atoms of `now`. Second, `now` contains all atoms of `then`, so every match that is allowed now
-    was allowed before, and was worse. This is not true if a candidate has a hint (preferred objects) for
-    the transition: a better match may have been rejected because of it. Callers check this with `_hinted`.
+    was allowed before, and was worse. The second condition is not enough if a candidate has a hint
+    (preferred objects) for the transition: a better match may have been rejected because of the hint.
+    Callers check this with `_hinted`.
     """
     return not then & ~now and (match is None or not now & ~match.adds)
 
@@ -269,9 +271,9 @@ def _aligned(
     - The objects of interchangeable parameters can be swapped. For example, two people walk together, and
       both change their place. The order matters for preconditions such as Partners(couple, first, second).
 
-    The objects are chosen one transition after the other. Transitions with few choices come first, then
-    those with few atoms: few of their atoms are accidental. If this gives no more common atoms than the
-    first match of each transition, the first matches are returned.
+    The objects are chosen one transition after the other. Transitions with few choices come first. Among
+    equals, those with few atoms come first, because few of their atoms are accidental. If this gives no
+    more common atoms than the first match of each transition, the first matches are returned.
     """
     first = [(transition, given[0]) for transition, given in zip(transitions, equal, strict=True)]
     groups = candidate.interchangeable_indices.values()
@@ -289,7 +291,7 @@ def _aligned(
     for transition, given in zip(transitions, equal, strict=True):
         options.append([])
         for objects in (order for one in given for order in candidate.reorderings(one)):
-            # Only atoms about these objects depend on the choice.
+            # Only atoms about the objects of varying parameters depend on the choice.
             about = reduce(or_, (transition.table.with_object(objects[index]) for index in varying))
             held = liftable_atoms_before(candidate.operator, (transition, objects), about)
             options[-1].append(((transition, objects), held.keys()))

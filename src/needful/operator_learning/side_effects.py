@@ -7,7 +7,7 @@ all mispredicted atoms are side effects. They become delete effects, or quantifi
 objects to which no parameter is bound.
 
 The same experiments test add effects that no demonstration needed (see `hill_climbing.reliable_effects`).
-If such an effect does not hold after an experiment although the other add effects do, it is removed.
+If such an effect does not hold after an experiment although the other add effects do, it becomes a delete.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class SignatureMasks:
     def links_or(self, atoms: Iterable[AtomKey], arity: int) -> int:
         """Return the mask of the atoms that relate the unnamed object to a parameter, and of `atoms`.
 
-        In the atoms, the index of the unnamed object is `arity`. Other atoms are left out.
+        Of `atoms`, only those about just the unnamed object are included. Their indices are (`arity`,).
         """
         about = (key for key in atoms if key[1] == (arity,))
         return functools.reduce(or_, (self._encode((name, (UNNAMED,))) for name, _ in about), self.links)
@@ -230,8 +230,8 @@ class SignatureMasks:
     def shared(self, data: Sequence[Datum], parameter: int | None = None) -> list[int]:
         """Return the maximal sets of atoms that some unnamed object satisfied before every transition.
 
-        See `shared_signatures`. With the index of a `parameter`, return only the sets of which an atom
-        mentions it.
+        See `shared_signatures`. If `parameter` is given, return only sets with an atom that mentions the
+        parameter with this index.
         """
         arity = len(data[0][1])
         found = self._maximal(self.before(data[0]), arity)

@@ -140,7 +140,7 @@ def named_condition(fitted: FittedOperator, atoms: Signature) -> Condition | Non
 
 
 def _similar_witnesses(data: Sequence[Datum], atoms: Signature) -> list[int]:
-    """Return an unnamed object for each transition that satisfied the atoms.
+    """Return, for each transition, an unnamed object that satisfied the atoms before it.
 
     If an atom mentions a further unnamed object, there should be such an object of the same narrow type in
     each transition. For example, a vehicle must be at a neighbouring place. If a bulldozer was at one of
@@ -172,7 +172,7 @@ def _partners_of(datum: Datum, numbers: int, key: AtomKey) -> dict[int, int]:
 
 
 def _narrowest_shared_type(data: Sequence[Datum], partners: Sequence[dict[int, int]]) -> Type | None:
-    """Return the narrowest type of which each transition has a partner; None if there are several."""
+    """Return the narrowest type that has a partner in each transition; None if there is no single one."""
     shared: set[Type] | None = None
     for (transition, _), one in zip(data, partners, strict=True):
         numbers = functools.reduce(or_, one.values(), 0)

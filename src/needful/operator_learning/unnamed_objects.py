@@ -9,16 +9,17 @@ evidence, because many conditions hold everywhere. So one of the following must 
 - The condition is informative: it often did not hold where the operator could have been used; see
   `Opportunities`. Less evidence is enough if a condition with the same predicates was accepted for another
   controller.
-- In every transition, the action made the condition false, and made the same atom true for another object.
-  For example, a vehicle that moves is no longer at one place, but at another. Effects of other operators
-  may then become necessary. If these make false claims, further conditions must exclude them.
+- In every transition, the action made an atom of the condition false, and an atom of the same predicate
+  true for another object. For example, a vehicle that moves is no longer at one place, but at another.
+  Effects of other operators may then become necessary. If these operators make more false claims, further
+  conditions must exclude the claims.
 - The condition gives a purpose to steps that had none: without the condition, nothing that these steps add
   is necessary later.
-- Another operator of the same controller has a condition with the same predicates, or its action makes a
-  precondition of the same predicate false.
+- Another operator of the same controller has a condition with the same predicates, or deletes a
+  precondition with one of these predicates.
 - With the condition, the operator has fewer false claims (predicted atoms that do not hold; see
-  `false_claims`). In addition, the action must have made the condition false, or atoms of the condition
-  must mention its objects together with the operator's parameters.
+  `false_claims`). In addition, the action must have made an atom of the condition false, or atoms must
+  connect the condition's objects with the operator's parameters (`is_linked`).
 """
 
 from __future__ import annotations
@@ -113,10 +114,10 @@ class ConditionSearch:
     def _required(self, proposal: Proposal, climb: Climb) -> Climb | None:
         """Return the climb in which an operator requires the proposed condition; None if it is rejected.
 
-        The action may make an atom of the condition false, and the same atom true for another object. The
-        new atom then becomes an effect, which may make effects of other operators necessary as well. If
-        operators then make more false claims (predicted atoms that do not hold), further conditions are
-        added to exclude these.
+        The action may make an atom of the condition false, and an atom of its predicate true for another
+        object. The new atom then becomes an effect, which may make effects of other operators necessary as
+        well. If operators then make more false claims (predicted atoms that do not hold), further
+        conditions are added to exclude these.
         """
         reached = _reached_with(proposal, climb, self.problem, self.resume)
         if reached is None or _is_justified(proposal, climb.hypothesis, reached.hypothesis, self.problem):
@@ -215,7 +216,7 @@ def named_objects_only(climb: Climb, problem: LearningProblem, resume: Resume) -
 
 
 def purposeless_steps(hypothesis: Hypothesis) -> list[EncodedTransition]:
-    """Return the transitions that add atoms, but none that is necessary for a later step or the goal."""
+    """Return the transitions that add atoms, but none that a later step or the goal is known to need."""
     return [
         transition
         for chain in hypothesis.coverage.chains
@@ -228,7 +229,7 @@ def often_purposeless_steps(hypothesis: Hypothesis) -> list[EncodedTransition]:
     """Return the `purposeless_steps`, except those of controllers whose steps rarely have no purpose.
 
     A step without purpose may supply what an operator should require. If a controller's steps nearly always
-    have a purpose, the others are probably detours or habits of the demonstrator.
+    have a purpose, its few steps without one are probably detours or habits of the demonstrator.
     """
     steps = Counter(
         transition.controller.name

@@ -5,8 +5,8 @@ change that the executed controller hardly ever causes. Each ground atom of a de
 hidden Markov model with two states, true and false. The probability that an action changes the atom is
 estimated from all actions of the same controller, for atoms with the same predicate and the same relation
 to the controller's arguments. A controller may also change an object that is not one of its arguments, for
-example the object that the robot holds. So such objects are divided by the property that predicts the
-changes best, for example by whether they are held.
+example the object that the robot holds. So such objects are divided into two groups by the property that
+predicts the changes best, for example by whether they are held.
 
 The most likely sequence of values is found by dynamic programming. A value may differ from the recorded one
 at the cost of a detection error. Demonstrations without wrong atoms usually stay unchanged, because the
@@ -34,8 +34,8 @@ ERROR_COST = -math.log(0.01)
 # The maximum number of rounds. A round estimates the probabilities of changes, and then repairs atoms.
 MAX_ROUNDS = 4
 # A change may be due to wrong atoms if it occurs at most twice, or in at most this share of a controller's
-# uses. If all changes are more frequent, nothing is repaired. Otherwise, the atoms of all predicates that
-# change are examined: wrong atoms of a predicate that changes often do not appear as rare changes.
+# uses. If all changes are more frequent, nothing is repaired. Otherwise, all predicates with changing atoms
+# are examined: if the atoms of a predicate change often, its wrong atoms do not appear as rare changes.
 RARE_CHANGE = 0.01
 # The minimum number of repaired values, and their minimum share of all values. If fewer values would be
 # repaired, nothing is repaired: some correct changes are rare in any demonstrations.
@@ -258,7 +258,7 @@ def _padded(numbers: list[int], counts: list[int], padding: int) -> _Numbers:
 
 
 def _divide_forms(series: _Series, property_count: int, deadline: Deadline) -> _Series:
-    """Divide a form in two if a property of the other object predicts whether the atom changes.
+    """Divide a form in two if a property of the other object (see `_Series`) predicts changes of the atom.
 
     For each form, the property with the most information about changes is chosen. The information must
     exceed the cost of choosing one of `property_count` properties and of one more probability (the Bayesian

@@ -134,10 +134,10 @@ def comparison(make_job: MakeJob, learners: tuple[str, ...] | None) -> Iterator[
 
 
 def ablations(make_job: MakeJob, learners: tuple[str, ...] | None) -> Iterator[Job]:
-    """Yield the job of the method `necessary`, and two ablations of this method.
+    """Yield the job of the method `necessary`, and the jobs of two ablations of this method.
 
     The first ablation never deletes superfluous operators. The second refines only one abstract plan per
-    task. If `learners` is given, only jobs with one of these learners are yielded.
+    task. If `learners` is given, jobs of other learners are omitted.
     """
     for method, changes in ((OURS, {}), (NO_COMPLEXITY, {}), (OURS, {"abstract_plans": 1})):
         if learners is None or method in learners:
@@ -145,9 +145,9 @@ def ablations(make_job: MakeJob, learners: tuple[str, ...] | None) -> Iterator[J
 
 
 def data_efficiency(make_job: MakeJob, learners: tuple[str, ...] | None) -> Iterator[Job]:
-    """Yield jobs of the method `necessary` with fewer demonstrations, in increasing order, then with all.
+    """Yield jobs of the method `necessary` with increasing numbers of demonstrations.
 
-    Yield nothing if `learners` is given and does not contain this method.
+    The last number is the usual one. Yield nothing if `learners` is given and does not contain this method.
     """
     if learners is None or OURS in learners:
         job = make_job(OURS)
@@ -305,7 +305,7 @@ def preset_job(domain: str, method: str, seed: int) -> Job:
 
 
 def with_changes_recorded(job: Job) -> Job:
-    """Return a job of the preset `paper`; its field `preset` lists the settings that were changed."""
+    """Return the given job of the preset `paper`; its field `preset` then lists its changed settings."""
     config = paper_preset(
         job.domain,
         demos=job.demos,

@@ -64,8 +64,8 @@ def kinder_jobs(
 ) -> tuple[Job, ...]:
     """Return one job per domain, method and training seed; hand-written operators need only one seed.
 
-    An argument that is None has its default: `DOMAINS`, both methods, `SEEDS`, `DEMOS`, `TASKS` or
-    `TIMEOUT`.
+    An argument that is None has its default: `DOMAINS`, the methods `OURS` and `HAND_WRITTEN`, `SEEDS`,
+    `DEMOS`, `TASKS` or `TIMEOUT`.
     """
     domains = domains or DOMAINS
     settings = (demos or DEMOS, tasks or TASKS, timeout or TIMEOUT)

@@ -28,8 +28,8 @@ class PaperProtocol:
     Attributes:
         demos, tasks: the numbers of demonstrations and of test tasks per seed.
         timeout: seconds of planning per task.
-        failed_nodes: Figure 4 of the paper plots the number of created nodes per task. An unsolved task is
-            plotted with this number.
+        failed_nodes: Figure 4 of the paper plots the number of created nodes per task. It shows unsolved
+            tasks at `failed_nodes`.
         seeds: the number of seeds.
     """
 
@@ -80,7 +80,7 @@ def protocol_of(domain: str) -> PaperProtocol | None:
 
 
 def in_paper_order(domains: Iterable[str]) -> tuple[str, ...]:
-    """Return distinct domains in the paper's order, then other domains by name."""
+    """Return the domains without duplicates: first those of the paper in its order, then others by name."""
     found = set(domains)
     return (*(name for name in DOMAINS if name in found), *sorted(found - set(DOMAINS)))
 
@@ -157,7 +157,7 @@ def method_style(method: str) -> MethodStyle:
 
 
 def in_column_order(methods: Iterable[str]) -> tuple[str, ...]:
-    """Return distinct methods in the order of the paper's columns, then other methods by name."""
+    """Return the methods without duplicates: first those in `METHODS` in its order, then others by name."""
     found = set(methods)
     return (*(name for name in METHODS if name in found), *sorted(found - set(METHODS)))
 

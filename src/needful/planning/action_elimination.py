@@ -37,7 +37,7 @@ class TrimmedPlans(DeferringStream):
     """The plans of another stream without their superfluous steps. No plan is returned twice.
 
     If two plans become equal without their superfluous steps, the second one is returned unchanged. After
-    the last plan of the other stream, the unchanged versions of the other plans follow.
+    the last plan of the other stream, the original versions of the shortened plans follow.
     """
 
     def __init__(self, plans: PlanStream, problem: GroundProblem, budget: Budget) -> None:

@@ -48,7 +48,7 @@ REPAIR_SHARE = 0.25
 NOISY_SHARE = 0.5
 # If no plan is found, the agent takes more readings, but at most MAX_ADDED * `careful_readings` more.
 MAX_ADDED = 10
-# If readings are exact, the agent gives up after this number of failed plans in a row.
+# If readings are exact, the agent gives up after planning failed this number of times in a row.
 MAX_FAILED_PLANS = 3
 
 

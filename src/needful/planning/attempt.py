@@ -142,7 +142,7 @@ class Attempt:
         return self.config.max_abstract_plans - self.statistics.abstract_plans + uncounted - self.restarts
 
     def _run_rounds(self) -> PlanningResult:
-        """Refine in rounds, so that a plan that is hard to refine does not take the time of the others.
+        """Refine plans in rounds, so that one that is hard to refine does not take the time of the others.
 
         In the first round, refinement may use `FIRST_ROUND` * `samples_per_step` tries per step of a plan.
         If one step cannot start in that many tries, or if all tries are used, refinement is interrupted and
@@ -182,7 +182,7 @@ class Attempt:
                 self.distrusting_plans += self.distrusting
                 yield self._start_refinement(steps)
             elif self.distrusting and self._end_reason is not Outcome.TIMEOUT:
-                # No plan was found that does not rely on these initial atoms, so trust them from now on.
+                # No plan was found that avoids the distrusted initial atoms, so trust them from now on.
                 self.distrusted, self.stream = None, None
             else:
                 return
@@ -283,8 +283,8 @@ class Attempt:
     def _misled(self, candidate: _RefinedPlan, failure: Failure, suspect: Suspect | None) -> bool:
         """Return whether a step failed probably because it relied on a wrong initial atom.
 
-        Either its controller never started, or all its tries missed the same add effect. At least one of
-        its preconditions held initially and was not added by an earlier step.
+        This is assumed if its controller could not start or all its tries missed the same add effect, and
+        if at least one of its preconditions held initially and was not added by an earlier step.
         """
         step = candidate.plan[failure.step]
         missed = suspect.missing if suspect is not None and suspect.operator == step else ()

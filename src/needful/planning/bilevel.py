@@ -1,8 +1,8 @@
 """Bilevel planning: search for abstract plans and refine them in turn until one succeeds.
 
-An atom that held before all demonstrated uses of an operator becomes a precondition, also if it held by
+An atom that held before all demonstrated uses of an operator becomes a precondition, even if it held by
 accident. With few demonstrations there are many such preconditions, and tasks in which they do not hold may
-have no abstract plan. For these tasks, plans are searched with operators that lack a precondition. This is
+have no abstract plan. For these tasks, planning tries operators that lack a precondition. This is
 safe, because refinement tests plans in simulation: if the precondition is really needed, the plan fails.
 
 Details of failures are computed after planning, because only reports need them.
@@ -40,8 +40,8 @@ from needful.planning.planners import default_planner
 # If there is no abstract plan, planning ignores preconditions in at most MAX_RELAXATIONS ways; see
 # `relaxations`. For each way, `max_abstract_plans` is RELAXED_PLANS, and `max_nodes` at most RELAXED_NODES.
 MAX_RELAXATIONS, RELAXED_PLANS, RELAXED_NODES = 40, 2, 10_000
-# The maximum number of nodes in the search for one goal atom, which explains a failure. The limit is small,
-# so that a failed task takes only a little more time.
+# To explain a failure, there is one search per goal atom, with this atom as the only goal. Its maximum
+# number of nodes is small, so that a failed task takes only a little more time.
 MAX_NODES = 2_000
 
 # A function that takes an abstract plan, the initial abstract state and the goal. It returns the plan's
@@ -93,8 +93,8 @@ class PlanningConfig:
         planner: finds the abstract plans; see `make_planner`.
         adaptive: whether planning adapts to failed refinements. If so, plans are refined in rounds, ground
             operators that miss their subgoals cost more in later searches, and parameters that failed are
-            changed (see `RefinementLimits.perturb`). If a step fails although its preconditions hold
-            initially, these predicates may be imprecise, and every second search makes one of the
+            changed (see `RefinementLimits.perturb`). If a step fails although preconditions of it hold
+            initially, their predicates may be imprecise, and every second search makes one of these
             preconditions true again before the step. If planning is not adaptive, each plan is refined to
             the end before the next one, as in the paper.
         clock: the clock of the timeout. `time.thread_time` measures CPU time, which does not depend on
@@ -204,7 +204,7 @@ def _check(task: Task, model: PlanningModel) -> None:
 
 
 def _ignoring_preconditions(attempt: Attempt, ways: Iterator[Relaxation]) -> PlanningResult | None:
-    """Plan with fewer preconditions, after an attempt without a plan; None if this does not help."""
+    """Plan with fewer preconditions, after an attempt found no plan; return None if no way succeeds."""
     config = replace(attempt.config, max_abstract_plans=RELAXED_PLANS)
     total = attempt.statistics
     for way in islice(ways, MAX_RELAXATIONS):
@@ -254,10 +254,10 @@ def relaxations(
 ) -> Iterator[Relaxation]:
     """Yield variants of the operators that lack preconditions, in the order in which to plan with them.
 
-    At first, one operator lacks one precondition. Later, all operators lack the preconditions of one
-    predicate. In both groups, preconditions with a predicate that no operator adds come first, because no
-    plan can make them true. Nothing is yielded if a goal atom does not hold initially and no operator adds
-    its predicate.
+    In the first variants, one operator lacks one precondition. In the later ones, all operators lack the
+    preconditions of one predicate. In both groups, predicates that no operator adds come first, because no
+    plan can make such preconditions true. Nothing is yielded if a goal atom does not hold initially and no
+    operator adds its predicate.
     """
     achievable = {atom.predicate for one in operators for atom in one.add_effects}
     if any(atom.predicate not in achievable for atom in task.goal - task.initial):

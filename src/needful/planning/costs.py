@@ -1,8 +1,8 @@
 """Costs of ground operators, which rise if simulated steps fail or do not have the predicted effects.
 
-Every ground operator costs 1 at first. A step misses its subgoal if its controller ran but a predicted atom
-does not hold afterwards. If no try of a step reached the subgoal, its ground operator is a suspect. Its
-cost is raised for the rest of the task, so that the next abstract plan avoids it if possible. The same
+Every ground operator costs 1 at first. A step misses its subgoal if its controller ran but an atom of the
+subgoal does not hold afterwards. If no try of a step reached the subgoal, its ground operator is a suspect.
+Its cost is raised for the rest of the task, so that the next abstract plan avoids it if possible. The same
 holds for a ground operator whose controller could not start in any try.
 
 - The increase, called surcharge, is `SURCHARGE` if there is an atom that all tries missed, else 1. It
@@ -68,7 +68,7 @@ class OperatorCosts:
     def by_ground_operator(self, names: Sequence[str], operators: Iterable[int]) -> list[int]:
         """Return the cost of each ground operator.
 
-        `names` are the names of the operators, and `operators` has the index of each grounding's operator.
+        `operators` has, for each ground operator, the index of its lifted operator's name in `names`.
         """
         lifted = self.by_operator(names)
         costs = [lifted[index] for index in operators]
@@ -165,7 +165,7 @@ class Suspicions:
 
     def costs(self) -> OperatorCosts:
         """Return the costs of ground operators that follow from the suspicions."""
-        # Counts, per operator, the groundings that missed each add effect. The key "" stands for the
+        # Counts, per operator, the groundings that missed each add effect. The effect "" stands for the
         # groundings that could not start.
         misses = Counter((one.operator.name, "") for one in self.unstarted.values())
         for suspect in self.suspects.values():

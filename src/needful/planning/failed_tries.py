@@ -1,8 +1,8 @@
 """What a refinement records about failed tries of steps: their parameters, and the simulator's reports.
 
-`FailedDraws` holds the parameters that failed, for reports. `FailureReports` holds the objects that made
-the current step fail, and decides which of them a new plan should deal with. `progress` compares how far
-attempts got.
+`FailedDraws` holds the parameters that failed, to explain failures. `FailureReports` holds the objects that
+made the current step fail, and decides which of them a new plan should deal with. `progress` compares how
+far attempts got.
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@ its mask is stored once per ground pattern, and ground operators refer to it by 
 
 Operators are grounded by joins over the atoms that are reachable if delete effects are ignored. The set of
 these atoms grows in rounds. Each round finds the groundings whose preconditions are all reached, with at
-least one reached in the last round (semi-naive evaluation). Every grounding is thus found exactly once, and
-not all combinations of objects are enumerated. Negative preconditions are ignored, with one exception. If
-a negative precondition forbids an atom that holds at the start, and no operator deletes atoms of this
-predicate, the grounding is never applicable and is left out.
+least one first reached in the previous round (semi-naive evaluation). Every grounding is thus found exactly
+once, and not all combinations of objects are enumerated. Negative preconditions are ignored, with one
+exception. If a negative precondition forbids an atom that holds at the start, and no operator deletes atoms
+of the same predicate, the grounding is never applicable and is left out.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ class GroundProblem:
         ground_operators: sorted by (operator, objects); only those with reachable preconditions.
         pattern_masks: for each ground delete pattern (quantified delete), the bit mask of its atoms.
         failures: the failures discovered in simulation, as pairs: the index of the ground operator that
-            failed, and the index of the object that made it fail. Each failure has an additional atom.
-            These atoms are numbered after `atoms`, in the order of the failures.
+            failed, and the index of the object that made it fail, or -1 (see `Problem.failures`). Each
+            failure has an additional atom, numbered after `atoms`, in the order of the failures.
         costs: the costs of the ground operators, where they are not 1.
         tried: the plans that were tried already, as indices of ground operators. A `Portfolio` leaves
             them out.
@@ -253,7 +253,7 @@ def _reachable_groundings(
     """Return the sorted groundings with reachable preconditions, or None if a limit is exceeded.
 
     `table` contains the initial atoms. The atoms that the groundings add get numbers in it. Groundings with
-    a negative precondition that always holds are left out.
+    a negative precondition that forbids an atom that always holds are left out.
     """
     found: list[Grounding] = []
     never_deleted = _never_deleted_negatives(operators)
@@ -298,8 +298,8 @@ def _new_bindings(
 ) -> Iterator[tuple[int, ...]]:
     """Yield the bindings of an operator that become possible in one round.
 
-    A binding has an object index for each parameter. `fresh` is the bit mask of the atoms that were reached
-    in the last round, and `old` that of the atoms reached before. In a new binding, all preconditions are
+    A binding has an object index for each parameter. `fresh` is the bit mask of the atoms first reached in
+    the previous round, and `old` that of the atoms reached before. In a new binding, all preconditions are
     reached and at least one is fresh. To find each binding once, there is one join per precondition: it
     finds the bindings in which this precondition is fresh and all preconditions before it are old. An
     operator without preconditions has bindings in the first round only.
@@ -317,7 +317,7 @@ def _new_bindings(
 
 
 def _sorted_table(table: AtomTable, goal: AbstractState, budget: Budget) -> AtomTable:
-    """Return a table of the same atoms and the goal atoms, numbered in a deterministic order."""
+    """Return a table of the atoms of `table` and of the goal, numbered in a deterministic order."""
     table.encode(goal)
     keyed = zip(table.atoms, table.arguments, strict=True)
     result = AtomTable(table.objects)

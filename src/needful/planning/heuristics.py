@@ -6,7 +6,7 @@ change the plans of the problem, so LM-cut stays admissible.
 
 LM-cut (Helmert and Domshlak, ICAPS 2009) repeatedly computes a cut of the justification graph. A cut is a
 landmark: a set of operators such that every plan uses at least one of them. The cost of a landmark is the
-least cost of its operators. This cost is subtracted from each operator of the landmark before the next cut.
+least cost of its operators. It is subtracted from the cost of each of these operators before the next cut.
 The sum of the landmarks' costs is therefore an admissible estimate. If all operators cost 1, the landmarks
 are disjoint. The supporter of an operator is its precondition with the greatest h-max value; among equal
 values, the one with the lowest number. The landmarks therefore depend on the state alone, not on the order
@@ -43,13 +43,14 @@ _LARGE_CUT = 200
 
 
 class DeleteRelaxation:
-    """The ground operators of a problem without delete effects and negative preconditions.
+    """The ground operators of a problem, with their delete effects removed.
+
+    Each negative precondition is replaced by a precondition on a complement; see the module docstring.
 
     Attributes:
         atom_count: the number of atoms, including one complement per atom in a negative precondition. The
             complements are numbered after the atoms of the problem, in the order of the original atoms.
-        preconditions: for each operator, the numbers of its preconditions in ascending order. Complements
-            stand for negative preconditions.
+        preconditions: for each operator, the numbers of its preconditions in ascending order.
         effects: for each operator, the numbers of the atoms that it adds and that are not preconditions.
     """
 
@@ -79,7 +80,7 @@ class DeleteRelaxation:
 
 
 class RelaxedPlan(NamedTuple):
-    """A plan from a state that ignores delete effects.
+    """A plan from a given state if delete effects are ignored.
 
     Attributes:
         cost: the sum of the costs of its operators.
@@ -178,7 +179,7 @@ class _Graph(NamedTuple):
     lead from its supporter to its add effects.
 
     Attributes:
-        true: the atoms of the state, and an additional atom that always holds.
+        true: the atoms and complements that hold in the state, and an additional atom that always holds.
         values: the h-max value of each atom.
         costs: the remaining cost of each operator: its cost minus those of the landmarks that contain it.
         supporters: the supporter of each operator.
@@ -276,9 +277,9 @@ class LmCut:
     def _lower_values(self, pending: list[int], graph: _Graph) -> None:
         """Update the h-max values of atoms and the supporters of operators in a justification graph.
 
-        `pending` lists the operators whose supporters must be found again. This can lower the values of
-        their add effects. If the value of an atom decreases, the operators that it supports become pending
-        too. Values never increase. The result does not depend on the order of `pending`.
+        `pending` lists the operators to process. For each of them, the supporter is found again and the
+        values of the add effects are lowered if possible. If the value of an atom decreases, the operators
+        that it supports become pending too. The result does not depend on the order of `pending`.
         """
         _, values, costs, supporters, supported = graph
         preconditions, effects = self._preconditions, self._effects

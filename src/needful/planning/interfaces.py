@@ -27,7 +27,7 @@ class PlanStream(Protocol):
     def end_reason(self) -> Outcome | None:
         """Why there are no more plans.
 
-        `NO_ABSTRACT_PLAN` if the search proved that there are none, `TIMEOUT` or `OUT_OF_NODES` if the
+        `NO_ABSTRACT_PLAN` if the search proved that there are no more, `TIMEOUT` or `OUT_OF_NODES` if the
         budget is exhausted. None while the stream may continue, and after its end if it is unknown
         whether more plans exist.
         """
@@ -68,12 +68,12 @@ class Problem(Protocol):
         ...
 
     def with_distrusted_start(self, step: int) -> Problem:
-        """Return a problem in which a ground operator is not used right at the start of a plan.
+        """Return a problem in which a ground operator must not rely on initial atoms.
 
         `step` is the index of the ground operator. It failed although preconditions of it hold initially,
         so these initial atoms may be wrong. A plan may use it only after an earlier step that has one of
         these preconditions as an add effect. If no operator adds one of them, any earlier step suffices. If
-        this was called for the ground operator before, the problem itself is returned.
+        the problem already has this restriction for the ground operator, the problem itself is returned.
         """
         ...
 

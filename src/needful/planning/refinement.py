@@ -4,8 +4,8 @@ A subgoal is reached if all its atoms hold; other atoms may hold as well. If all
 refinement backtracks to the previous step. Both rules differ from the paper (see E22 and E23 in
 docs/paper_to_code.md).
 
-Atoms of the next step's negative preconditions must not hold. The abstract plan treats unknown atoms as
-false, but in the simulated state they may hold. Then the previous step is tried with other parameters.
+After each step, the atoms that the next step's negative preconditions forbid must not hold. In the abstract
+plan they are false, but in simulation they may hold. Then the step is tried with other parameters.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from needful.planning.costs import StepMisses
 from needful.planning.failed_tries import FailedDraws, FailureReports, progress, with_draws
 
 # In each try of a step, parameters are drawn until the controller can start with them, at most
-# MAX_DRAWS_PER_TRY times. After SAMPLER_DRAWS_PER_TRY draws of the sampler, the others come from a normal
-# distribution with the mean of these draws, and SPREAD_FACTOR times their standard deviation. If they are
-# all equal, the standard deviation is NOISE_FRACTION of the parameter's range.
+# MAX_DRAWS_PER_TRY times. The first SAMPLER_DRAWS_PER_TRY draws come from the sampler, the others from a
+# normal distribution with the mean of the first ones and SPREAD_FACTOR times their standard deviation. If
+# the first ones are equal in a parameter, its standard deviation is NOISE_FRACTION of its range.
 MAX_DRAWS_PER_TRY, SAMPLER_DRAWS_PER_TRY, SPREAD_FACTOR = 100, 50, 3.0
 # If the sampler repeats parameters that were already tried in a state, Gaussian noise is added to them. Its
 # standard deviation is this fraction of each parameter's range (upper bound minus lower bound).
@@ -52,8 +52,8 @@ class RefinementLimits:
         perturb: whether to change the parameters that a sampler returns, if they were already tried in this
             state, or if the controller cannot start with any of them. If not, refinement uses only the
             parameters that samplers return, as in the paper.
-        same_reports: refinement ends if the simulator reports the same objects in this many tries of a step
-            and no other objects, because other parameters are not expected to avoid them.
+        same_reports: the tries of a step end after the simulator reported objects in this many of them,
+            always the same ones, because other parameters are not expected to avoid these objects.
     """
 
     samples_per_step: int
@@ -76,7 +76,8 @@ class Refinement:
         samples: how many times parameters were drawn.
         suspect: the ground operator of the first step that never reached its subgoal. None if the
             controller of that step has not run since the last interruption.
-        unstarted: whether refinement failed because the controller of that step could not start.
+        unstarted: whether refinement failed because the controller of the first step that never reached its
+            subgoal could not start.
         complete: whether refinement ended; False if it was interrupted and can be resumed.
     """
 
@@ -141,7 +142,7 @@ class ResumableRefinement:
 
         The search is interrupted once `max_tries` tries of this call have not completed the plan. It is
         also interrupted if the first step that never reached its subgoal could not start in `max_unstarted`
-        tries. The next call resumes the search. Interruptions do not change the actions that it finds.
+        tries. The next call resumes the search. Interruptions do not change the actions that are found.
         """
         steps, limits, trace = self._steps, self._limits, self._trace
         if len(steps) > limits.horizon:  # every step takes at least one low-level action

@@ -19,8 +19,8 @@ Process: three rounds of message passing use the same weights. A round computes 
 Except for the sums, a block reads two values of each row: the current value and the value before the first
 round.
 
-Decode: a linear layer maps each node's row to one logit per argument of a controller. Another linear layer
-maps the graph's row to one logit per controller and to the controllers' parameters.
+Decode: a linear layer maps each node's row to one logit per argument position of the controllers. Another
+linear layer maps the graph's row to one logit per controller and to the controllers' parameters.
 
 The first layer of a block could multiply the concatenated rows by one matrix. To save time, it multiplies
 each row by its own matrix and adds the products, which gives the same result. So the product of a node's

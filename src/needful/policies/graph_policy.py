@@ -48,8 +48,8 @@ class PolicyConfig(CheckedSettings):
     Attributes:
         epochs: the number of passes over the examples; the learning rate decreases to 0 over all of them.
         batch: the number of examples per gradient step.
-        held_out: the fraction of the examples that is used only for validation (the first
-            examples). The weights with the lowest validation loss are kept. If `held_out` is 0, there is no
+        held_out: the fraction of the examples that is used only for validation: the first ones in
+            order. The weights with the lowest validation loss are kept. If `held_out` is 0, there is no
             validation, and the weights after the last epoch are kept.
         check_every: the number of epochs between two computations of the validation loss.
         patience: stop after this number of epochs without a lower validation loss.

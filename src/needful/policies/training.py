@@ -152,7 +152,7 @@ class Standardisation(Abbreviated):
     """Standardises examples: the columns of the nodes' rows, and the parameters of actions.
 
     For each column of the nodes' rows, `shift` and `scale` have one number: the column becomes
-    (column - shift) / scale. For each parameter, `parameter_scale` has the number that divides it.
+    (column - shift) / scale. For each parameter, `parameter_scale` has the number to divide it by.
     """
 
     shift: np.ndarray

@@ -78,7 +78,7 @@ def group_by_settings(runs: Sequence[RecordedRun]) -> list[RunsOfGroup]:
 
 
 def comparisons(runs: Sequence[RecordedRun]) -> list[dict[str, Any]]:
-    """Return the comparison of each domain with several runs, as JSON values."""
+    """Return one comparison per domain that has several runs, as JSON values; see `compare_groups`."""
     groups = group_by_settings(runs)
     domains = dict.fromkeys(group.domain for group in groups)
     by_domain = [[group for group in groups if group.domain == domain] for domain in domains]

@@ -41,7 +41,7 @@ class LiveRun:
         signature: the times and sizes of the files that were read.
         row: the entries of this run in the list of runs.
         tasks: the finished tasks.
-        climb: the steps of the hill climbing; None if there are none.
+        climb: the steps of the hill climbing over sets of operators; None if there are none.
         made: the command and the duration of the run.
     """
 

@@ -65,7 +65,7 @@ def _end_of_scale(groups: Sequence[RunGroup]) -> int:
     """Return the end of the x axis: the number of nodes at which unsolved tasks are drawn.
 
     It is the larger of two numbers. One is the value in the paper's figure, or `FAILED_NODES` if the domain
-    is not in the paper. The other is the next power of ten above the number of nodes of every solved task.
+    is not in the paper. The other is the lowest power of ten above the node counts of all solved tasks.
     """
     protocol = protocol_of(groups[0].domain)
     paper_end = protocol.failed_nodes if protocol else FAILED_NODES

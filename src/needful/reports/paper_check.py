@@ -67,7 +67,7 @@ class Verdict(Enum):
 
 
 class Code(Enum):
-    """Which code computed a cell: the running code, other code, or code without a recorded digest."""
+    """Which code computed a cell: the running code, other code, unknown code (no digest), or none."""
 
     CURRENT = "current"
     OLDER = "older"

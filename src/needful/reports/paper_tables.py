@@ -247,8 +247,8 @@ def fill_tables(name: str, groups: Sequence[RunGroup]) -> tuple[Table, ...]:
 
 
 def _headed(table: Table, title: str, explanation: str) -> Table:
-    # Insert the explanation after the first sentence of the caption: a terminal shows only this sentence,
-    # which must describe the numbers.
+    # Insert the explanation after the first sentence of the caption. The first sentence must stay the one
+    # that describes the numbers, because a terminal shows no other.
     numbers, _, rest = table.caption.partition(". ")
     sentences = filter(None, (numbers.removesuffix(".") + ".", explanation, rest))
     return replace(table, title=f"{table.title}: {title}", caption=" ".join(sentences))

@@ -94,7 +94,7 @@ def sampler_examples(
     deadline: Deadline = NO_DEADLINE,
     find_anchors: bool = True,
 ) -> tuple[SamplerExamples, ...]:
-    """Return the examples of each operator that has continuous parameters and recorded states.
+    """Return the examples of each operator with continuous parameters and at least one recorded state.
 
     `noop_names` are the names of operators that change nothing. They get no examples, but their transitions
     can be negative examples for other operators. Without `find_anchors`, no parameter has an anchor. Raises

@@ -4,11 +4,11 @@ A sampler has two networks. The generator maps an input vector v (features of ob
 distribution of the parameters θ; it is trained on the positive examples. The classifier maps v, θ and the
 offsets of θ from their anchors to a logit; its targets are 1 for positive and 0 for negative examples.
 
-The offset of a parameter is its difference from its anchor, a feature of an object that is usually close to
-it. All inputs are normalised: the minimum of an input is subtracted, and the result is divided by
-max(range, 1). The generator predicts offsets that are normalised to mean 0 and variance 1 over the positive
-examples. An untrained generator returns mean 0 and variance 1, so training starts with the mean and the
-variance of the examples.
+The anchor of a parameter is a feature of an object that usually has about the same value. The offset is the
+parameter minus its anchor. Inputs are normalised: the minimum of an input is subtracted, and the result is
+divided by max(range, 1). The generator predicts offsets that are normalised to mean 0 and variance 1 over
+the positive examples. An untrained generator returns mean 0 and variance 1, so training starts with the
+mean and the variance of the examples.
 
 The samplers of the paper (`SamplerConfig.anchors` is False) differ in four points: there are no anchors;
 the parameters are normalised like the inputs; constant parameters are learned like all others; and all

@@ -1,8 +1,9 @@
 """Train networks with numpy: full-batch Adam, gradients by backpropagation, and cross-validation to stop.
 
-The networks of a problem are trained together on the same inputs. Each network has two hidden layers with
-ReLU. The weights of all networks are stored in one array with one row per network. Such a row is the
-concatenation of three weight matrices, one per layer. The last row of a weight matrix holds the biases:
+The networks of a `TrainingProblem`, for example one per fold of cross-validation, are evaluated together on
+all examples. The weights of the losses select the examples that a network is trained on. Each network has
+two hidden layers with ReLU. All network weights are stored in one array with one row per network. A row is
+the concatenation of three weight matrices, one per layer. The last row of a weight matrix holds the biases:
 each layer gets the constant 1 as an additional last input.
 """
 
@@ -19,7 +20,7 @@ from needful.errors import InvalidInputError, check_at_least
 from needful.sampler_learning.sampling import VARIANCE_FLOOR
 
 MEAN_DECAY, SQUARE_DECAY, EPSILON = 0.9, 0.999, 1e-8
-# The validation losses are checked once in ten steps, because they change little in ten steps.
+# The validation losses are checked only every ten steps, because they change little in ten steps.
 CHECK_EVERY = 10
 # With cross-validation, training stops when the mean validation loss of the folds is this far above the
 # lowest one: the networks overfit, and further steps hardly ever make them better again.
@@ -177,7 +178,7 @@ class _Batch:
 
 
 def _batches(problem: TrainingProblem, most_rows: int) -> list[_Batch]:
-    """Divide the examples of a problem into batches of about equal size, at most `most_rows`."""
+    """Divide the examples of a problem into batches of about equal size with at most `most_rows` rows."""
     count = len(problem.inputs)
     bounds = np.linspace(0, count, -(-count // most_rows) + 1).astype(int).tolist()
     inputs, targets = with_constant(problem.inputs), problem.targets.astype(np.float32)

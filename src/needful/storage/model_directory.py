@@ -10,7 +10,7 @@ A model directory, `needful-model` version 1:
 A policy directory, `needful-policy` version 1:
 
     policy.json            name of the approach, vocabulary, provenance
-    policy.safetensors     the weights of its network by name
+    policy.safetensors     the weights of the policy's network by name
 
 The JSON file contains the SHA-256 digest of the safetensors file. Loading a directory executes no code from
 it. Errors are `ModelError`s that name the file and the remedy.

@@ -224,7 +224,7 @@ def staged_directory(
 def prepare_output_directory(path: Path, kind: FolderKind, force: bool = False) -> None:
     """Create an empty folder for outputs that are written gradually, such as the records of a run.
 
-    With `force`, an existing folder of the same kind is replaced.
+    With `force`, an existing folder is replaced if `check_output_directory` allows it.
     """
     with staged_directory(path, kind, force):
         pass

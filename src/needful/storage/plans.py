@@ -1,9 +1,9 @@
 """The plans of a run: `needful-plans` version 1, gzipped JSON lines.
 
-Line 1 is the header with the vocabulary, each further line is the result of one test task. Each line has a
-list of the atoms that occur in it; elsewhere in the line, an atom is written as its index in this list. The
-first state is written in full. Each further state lists only the objects that changed, because most objects
-of a household task do not move.
+Line 1 is the header with the vocabulary, each further line is the result of one test task. Such a line has
+a list of the atoms of the goal and the subgoals. In `goal`, `subgoals` and `holding`, an atom is written as
+its index in this list. The first state is written in full. Each further state lists only the objects that
+changed, because most objects of a household task do not move.
 """
 
 from __future__ import annotations

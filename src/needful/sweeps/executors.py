@@ -30,7 +30,7 @@ from needful.sweeps.jobs import Job, JobResult
 # defined at the top level of a module.
 JobFunction: TypeAlias = Callable[[Job], JobResult]
 
-# The interval, in seconds, at which the capacity of a Ray cluster is checked again.
+# The seconds after which the capacity of a Ray cluster is checked again; also the limit for connecting.
 POLL_SECONDS = 5.0
 ANSI_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -208,7 +208,7 @@ def _worker_loop(connection: Connection[JobResult, Job], job_function: JobFuncti
     """Run the jobs of a worker process: receive a job, send its result, until the connection closes."""
     # Redirect stdout to stderr: output of libraries must not mix with the results on the sweep's stdout.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    sys.stdout = sys.stderr  # it writes each line at once, also if the process is killed later
+    sys.stdout = sys.stderr  # stderr writes each line at once, so a killed process loses no lines
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     with suppress(EOFError, ConnectionError):
         while True:

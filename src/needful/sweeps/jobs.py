@@ -1,6 +1,6 @@
-"""Jobs, the complete settings of one run of a sweep, and their results on disk.
+"""The jobs of a sweep, and their results on disk.
 
-Each job has a key, a hash of its settings. Equal jobs have the same key in every process.
+A job has all settings of one run, and a key: a hash of them. Equal jobs have the same key in every process.
 
 The results have one file per job, in a folder that a sweep locks while it runs. The format of a file is
 `needful-results`, version 1: gzipped JSON lines. Line 1 is the header with the job, the summary of its run
@@ -73,7 +73,7 @@ class Job:
         oracle_samplers: whether tasks are solved with the domain's hand-written samplers.
         adaptive: whether planning adapts to failed refinements; see `PlanningConfig`.
         cpu_time: whether the seconds of planning are CPU time, which does not depend on other programs.
-        preset: the preset of these settings and which of them were changed, see `RunConfig`; may be empty.
+        preset: the preset and the names of changed settings, such as `paper, except horizon`; may be empty.
     """
 
     domain: str

@@ -16,7 +16,7 @@ FAR_AWAY = 100.0  # metres
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A body that is fixed to a link of another body, with its pose relative to the link."""
+    """A body (`child`) fixed to a link of another body (`parent`), with its pose relative to the link."""
 
     parent: int
     link: int
@@ -47,7 +47,7 @@ class BulletWorld:
         return tuple(self.constraints)
 
     def attach(self, parent: int, link: int, child: int) -> None:
-        """Fix a body to a link of another body in its current pose, as a suction gripper does."""
+        """Fix the body `child`, in its current pose, to a link of `parent`, as a suction gripper does."""
         client = self.client
         link_pose = client.getLinkState(parent, link, computeForwardKinematics=1)[4:6]
         inverse = client.invertTransform(*link_pose)
@@ -107,7 +107,7 @@ class PyBulletEnvironment(SnapshotEnvironment):
     Implement `load`, `arrange`, `run` and `observe`. A snapshot holds what `saveState` saves (poses,
     velocities, joints and contacts) and the attachments that were made with `self.simulator.attach`.
 
-    It does not hold other constraints, the targets of motors, textures, or properties that `changeDynamics`
+    A snapshot does not hold other constraints, motor targets, textures, or properties that `changeDynamics`
     sets. Set the targets of all motors at the beginning of `run`, load all bodies in `load`, and do not let
     bodies sleep.
     """

@@ -19,12 +19,12 @@ Skill: TypeAlias = Callable[[Sequence[Object], Parameters], None]
 class Robot:
     """A robot whose sensors and skills are called as functions, for example clients of ROS actions.
 
-    An agent needs only two methods of a robot, `observe` and `act`. A robot cannot return to an earlier
+    An `Agent` needs only two methods of a robot, `observe` and `act`. A robot cannot return to an earlier
     state. So the agent plans in `environment`, whose simulator starts from the observed state.
 
     Attributes:
-        environment: the environment in which to plan. If it is a `SnapshotEnvironment`, it needs the method
-            `start_of`, so that its simulator can be set up from an observed state.
+        environment: the environment in which to plan. A `SnapshotEnvironment` must override `start_of`, so
+            that its simulator can be set up from an observed state.
         sense: returns the current state of the world, from cameras and encoders.
         skills: for each controller, by name, a function that executes it with the given objects and
             parameters and returns when it has finished. It may raise `EnvironmentFailure`.

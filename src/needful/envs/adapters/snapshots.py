@@ -4,9 +4,9 @@ The features of a `State` do not determine the full state of such a simulator. T
 `SnapshotEnvironment` saves a snapshot of the simulator after every action, and restores it when the planner
 continues from that state.
 
-A state has a history: how the simulator was started, and the actions since then. It identifies the snapshot
-of a state, and distinguishes states with equal features but different hidden state. If a snapshot is not in
-the cache, or if a state comes from another process, the actions of the history are run again.
+A state has a history: how the simulator was started, and the actions since then. The history identifies the
+snapshot of a state, and distinguishes states with equal features but different hidden state. If a snapshot
+is not in the cache, or if a state comes from another process, the actions of the history are run again.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class SimulatorCalls:
     Attributes:
         runs: how many actions were run because a caller requested their result.
         replays: how many actions were run again because a snapshot was not in the cache.
-        resets: how often the simulator was set up from the start of a task.
+        resets: how often the simulator was set up from the `start` of a task.
         restores: how often a snapshot was restored.
         saves: how often a snapshot was saved.
     """
@@ -103,8 +103,8 @@ class SnapshotEnvironment(Environment):
     Here, `start` is a hashable value from which `reset` sets up the simulator, such as a seed or the poses
     of all objects.
 
-    If a snapshot is restored and the same action is run again, the atoms must be equal, and the features
-    may differ by at most `tolerance`. Then the result of `execute` depends only on its arguments.
+    If the same action is run twice from the same snapshot, the atoms must be equal, and the features may
+    differ by at most `tolerance`. Only then does the result of `execute` depend on its arguments only.
 
     Attributes:
         tolerance: the largest allowed difference of features between two runs of the same action.
@@ -140,7 +140,7 @@ class SnapshotEnvironment(Environment):
     def run(self, action: GroundController) -> int:
         """Run a controller in `self.simulator` until it terminates; return the number of low-level actions.
 
-        Raise `EnvironmentFailure` if the action is not possible; if certain objects prevent it, name them.
+        If the action is not possible, raise `EnvironmentFailure` with the objects that prevent it, if any.
         The simulator may then be in any state, because a snapshot is restored before the next action.
         """
 
@@ -163,7 +163,7 @@ class SnapshotEnvironment(Environment):
         """
 
     def scene(self, start: Any) -> Hashable:
-        """Return the scene of `start`, which identifies the simulator that it needs.
+        """Return the scene of `start`: a hashable value that identifies the simulator to use.
 
         Each scene has its own simulator and snapshots. Override this method if tasks differ in the bodies
         that are loaded, for example in the number of blocks.
@@ -289,10 +289,10 @@ class SnapshotEnvironment(Environment):
         return int(steps)
 
     def _arrive(self, history: History) -> None:
-        """Save a snapshot of the simulator; `history` is the history of its current state."""
+        """Save a snapshot for `history`, which led to the current state, unless there already is one."""
         session = self._session
         if session.longest_known(history) == history:
-            # A snapshot exists: keep it, although the current state may differ slightly (see `tolerance`).
+            # Keep the old snapshot, and restore it before the next action: the current state may differ.
             return
         session.count(saves=1)
         session.live.history = history
@@ -384,9 +384,9 @@ class _Session:
         return self._kept(history)[history]
 
     def keep(self, history: History, token: Any, capacity: int) -> list[tuple[History, Any]]:
-        """Store a snapshot; return the snapshots that it replaced in the cache, with their histories.
+        """Store a snapshot; return the snapshots that were removed for it, with their histories.
 
-        The cache holds at most `capacity` snapshots; the least recently used ones are removed.
+        `initial` and `later` each hold at most `capacity` snapshots; the least recently used are removed.
         """
         kept = self._kept(history)
         replaced = [(history, kept.pop(history))] if history in kept else []

@@ -109,7 +109,7 @@ class Filmable(Protocol):
         bodies        the bodies of each object
         arm           the arm of the robot, or None
         focus         the area to show first
-        moves         the motion of the bodies, in at most `max_keyframes` keyframes and one per state
+        moves         the motion of the bodies: about `max_keyframes` keyframes, including every state
         ends          the keyframe in which each state is reached
         milliseconds  the duration of each step
         tries         what each try moved
@@ -154,7 +154,7 @@ def film_plan(env: Environment, result: PlanningResult, goal: AbstractState) -> 
 
 
 def _trace(env: Environment, result: PlanningResult, step: int) -> list[State]:
-    """Return about `MOTION_FRAMES` states during a step; none if the domain has no `trace`.
+    """Return at most `MOTION_FRAMES` states during a step; none if the domain has no `trace`.
 
     `step` is the number of the step, from 1.
     """
@@ -165,7 +165,7 @@ def _trace(env: Environment, result: PlanningResult, step: int) -> list[State]:
 
 
 class PlanCaptions:
-    """The captions of a film: one while a step is executed, and one when it has ended."""
+    """The captions of a film: for each step, one while it is executed and one when it has ended."""
 
     def __init__(
         self, result: PlanningResult, goal: AbstractState, predicates: Sequence[Predicate]

@@ -116,14 +116,14 @@ def cause_notes(result: PlanningResult) -> tuple[Line, ...]:
 
 
 def predicted_atoms(step: GroundOperator | GroundController) -> AbstractState:
-    """Return the atoms that a step adds according to its operator; none for a policy's step."""
+    """Return the atoms that a step adds according to its operator; none if it has no operator."""
     return step.add_effects if isinstance(step, GroundOperator) else frozenset()
 
 
 def unpredicted_changes(
     step: GroundOperator | GroundController, before: AbstractState, after: AbstractState
 ) -> tuple[str, ...]:
-    """Return the atoms that a step changed and its operator does not predict; none for a policy's step."""
+    """Return the changed atoms that a step's operator does not predict; none if it has no operator."""
     if not isinstance(step, GroundOperator):
         return ()
     added = sorted(after - before - step.add_effects)
@@ -148,7 +148,8 @@ def check_captions(states: Sequence[State], captions: Sequence[Caption]) -> None
 def caption_lines(caption: Caption, width: float, max_lines: int = MAX_LINES) -> list[Line]:
     """Return a caption as lines of text that fit into a width in inches.
 
-    Atoms that do not hold come first. `max_lines` limits the number of lines below the title.
+    The atoms are in the order of `atom_lines`. The title has at most `max_lines` lines, and so have the
+    atoms.
     """
     title = Line(caption.title, palette.DARK_GREY, "bold")
     return [
@@ -172,7 +173,7 @@ def atom_lines(caption: Caption, width: float, max_lines: int) -> list[Line]:
 
 
 def wrap_lines(lines: Sequence[Line], width: float, max_lines: int) -> list[Line]:
-    """Return lines broken into lines that fit into a width in inches.
+    """Break lines that are longer than a width in inches, and return all lines.
 
     If the result would have more than `max_lines` lines, it ends with a line such as "and 3 more", which
     counts the given lines that were left out.

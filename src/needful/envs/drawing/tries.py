@@ -156,7 +156,7 @@ def draw_tries(
 
 
 def _without_outline(draws: Sequence[Draw], moved_nothing: int) -> list[Line]:
-    """Return a line with the number of tries that a picture does not outline, and why; none if all are."""
+    """Return a line with the numbers of tries without an outline, by reason; no line if there are none."""
     rejected = sum(draw.outcome is Outcome.NOT_INITIABLE for draw in draws)
     ran = sum(draw.state is not None for draw in draws)
     counts = {

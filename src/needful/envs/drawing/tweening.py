@@ -2,7 +2,7 @@
 
 A `DrawingRecorder` records what `Environment.draw` draws as marks: paths, texts and images. `pair_marks`
 finds marks of two pictures that may be the same item. Like the report page, it first pairs marks with the
-same structure and style, then marks with the same structure only. `Tween` draws the pictures between them.
+same structure and style, then marks with the same structure only. `Tween` draws the pictures in between.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Mark:
 
     Attributes:
         points: the vertices of a path, or the position of a text or an image.
-        content: what is not interpolated: the codes of a path, or a text with its font, or an image.
+        content: what is not interpolated: kind, then the codes of a path, a text and its font, or an image.
         gc: matplotlib's graphics context, with line width, colours and clipping.
         face: the fill colour of a path, or None.
     """
@@ -126,7 +126,7 @@ def record_marks(figure: Figure) -> tuple[Mark, ...]:
 
 
 def pair_marks(before: Sequence[Mark], after: Sequence[Mark]) -> dict[Mark, Mark]:
-    """Return the marks that change: a map from each mark in `before` to its counterpart in `after`."""
+    """Map each mark in `before` that changes to its counterpart in `after`, if there is one."""
     still = {mark.identity for mark in before} & {mark.identity for mark in after}
     left = [mark for mark in before if mark.identity not in still]
     right = [mark for mark in after if mark.identity not in still]

@@ -45,8 +45,8 @@ PREDICATES: dict[str, tuple[Type, ...]] = {
     "ReachableNothing": (),
 }
 
-# The lower and upper bounds of each controller's parameters. The parameters are an offset from the target
-# object in metres, in a frame that is rotated by the target's yaw.
+# The lower and upper bounds of each controller's parameters. The parameters are an offset in metres from
+# the target object (Open and Close: from its handle), in a frame that is rotated by the target's yaw.
 CONTROLLERS: dict[str, tuple[Parameters, Parameters]] = {
     "NavigateTo": ((-2.5, -2.5), (2.5, 2.5)),
     "Grasp": ((-0.2, -0.2, 0.0), (0.2, 0.2, 0.4)),
@@ -57,7 +57,7 @@ CONTROLLERS: dict[str, tuple[Parameters, Parameters]] = {
 }
 
 # Activities are defined by literals in BDDL, the language of BEHAVIOR. This dictionary maps the predicate
-# and the sign of a BDDL literal (False if it is negated) to the name of a predicate of this domain.
+# and the sign of a BDDL literal (False if it is negated) to a name in `PREDICATES`.
 LITERAL_PREDICATES = {
     ("inside", True): "Inside",
     ("ontop", True): "OnTop",

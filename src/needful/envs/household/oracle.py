@@ -1,7 +1,7 @@
 """The hand-written planning model of the household domains: operators and samplers.
 
-There is one operator per controller. Only PlaceInside has two operators: one for containers with an open
-lid or door, and one for containers without a lid or door. Samplers propose plausible parameters; the
+There is one operator per controller, except that PlaceInside has two: one for containers with an open lid
+or door, and one for containers that have no lid or door. Samplers propose plausible parameters; the
 initiation tests of the controllers reject infeasible ones.
 """
 
@@ -35,8 +35,8 @@ from needful.envs.household.scene.scene import (
 )
 from needful.envs.household.simulation.world import WorldCache
 
-# When the robot wants to reach an object, the distance from the robot's centre to the object's bounding box
-# is in this range, in metres.
+# The range of the distance from a sampled standing position to an object, in metres. For a package,
+# the minimum is measured from the region that the lid sweeps, and the maximum from the handle.
 MIN_DISTANCE, MAX_DISTANCE = RADIUS + 0.02, 0.7
 
 # The maximum number of standing positions that `StandingPlaceSampler` tries, and the number of positions
@@ -259,8 +259,8 @@ def _sample_surface_offsets(target: Object, half: np.ndarray, rng: np.random.Gen
     """Return random points slightly above the surfaces of the target, relative to the target's origin.
 
     `half` holds the half-extents of the held object along x and y. If the held object is released at one of
-    these points, it does not extend beyond the surface. If the surface is too short along an axis, the held
-    object is centred along this axis.
+    these points, it does not extend beyond the surface, unless the surface is too short along an axis: then
+    the object is centred along this axis.
     """
     category = CATEGORIES[target.type.name]
     surfaces = category.surfaces or (bounding_box(category),)

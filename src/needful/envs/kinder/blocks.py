@@ -119,7 +119,7 @@ def require_none(hit: Iterable[Body]) -> None:
 class UniformSampler:
     """Draws parameters uniformly from bounds.
 
-    With the bounds of a controller, the controller's initiation test rejects most of the draws.
+    If the bounds are those of a controller, the controller's initiation test rejects most of the draws.
     """
 
     low: Parameters

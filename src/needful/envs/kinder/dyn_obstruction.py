@@ -50,7 +50,7 @@ FINGER = CONFIG.gripper_finger_width
 OUTER = (CONFIG.gripper_base_height + CONFIG.gripper_finger_height) / 2
 INNER = (CONFIG.gripper_base_height - CONFIG.gripper_finger_height) / 2
 DOWN = -math.pi / 2
-MARGIN = 0.015
+MARGIN = 0.015  # a safety distance between the gripper, blocks, the table and walls
 # At the height ALTITUDE, the robot with a held block passes above all other blocks. The robot turns its arm
 # only where its base is at least TURNING away from the left and right walls.
 ALTITUDE, TURNING = 1.45, 0.5
@@ -326,7 +326,7 @@ class DynObstruction2D(KinderEnvironment):
                 state = done.state
             else:
                 raise EnvironmentFailure(f"the robot does not get to a waypoint of {action}")
-        # Add an action without motion, because KinDER reports only one action later that a task is solved.
+        # Add an action that moves nothing, because KinDER reports a solved task one action late.
         yield step(np.zeros(len(LIMITS)))
 
     def oracle_model(self) -> PlanningModel:

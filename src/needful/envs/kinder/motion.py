@@ -145,7 +145,7 @@ def find_path(
 
 
 def _shortened(scene: Scene, path: Waypoints, limits: StepLimits) -> Waypoints:
-    """Return a path without the waypoints that the robot can skip without a collision."""
+    """Return a shorter path: leave out waypoints that the robot can skip without a collision."""
     kept: list[Waypoint] = []
     here, rest = scene, list(path)
     while rest:

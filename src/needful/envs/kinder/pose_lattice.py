@@ -30,8 +30,8 @@ Direction: TypeAlias = tuple[float | np.ndarray, float | np.ndarray]
 class PoseLattice:
     """A lattice of robot poses, and the information which of them are free of collisions.
 
-    All poses have the robot's current arm length. The held objects move with the robot. So they are parts
-    of the robot here, and not obstacles.
+    All poses have the robot's current arm length. The held objects move with the robot, so they count as
+    parts of the robot, and not as obstacles.
 
     Attributes:
         scene: the shapes of the state.
@@ -40,7 +40,7 @@ class PoseLattice:
         xs, ys, thetas: the coordinates of the poses.
         source: the indices (direction, x, y) of the robot's current pose.
         blocked: for each pose, the number of bodies that the robot would touch at this pose.
-        blocked_by: for each movable object and each pose, how many of these bodies belong to the object.
+        blocked_by: for each movable object and pose, the number of its bodies that the robot would touch.
         distances: a cache of the results of `_distances`; the keys are the sets of ignored objects.
     """
 
@@ -147,8 +147,8 @@ class PoseLattice:
     def path_obstacles(self, goal: Pose, kept: Object | None = None) -> tuple[Object, ...]:
         """Return movable objects whose removal would open a path to the goal.
 
-        If the removal of one object is enough, the result is this object alone. The result is empty if
-        there is no path even without all movable objects. The object `kept` always remains an obstacle.
+        If the removal of one object is enough, the result is this object alone. The result is empty if not
+        even the removal of all movable objects opens a path. The object `kept` always remains an obstacle.
         """
         others = sorted(obj for obj in self.blocked_by if obj != kept)
         for obj in others:

@@ -222,8 +222,8 @@ class LabelledExamples:
         """Yield each set that results from removing one of the atoms, with its cost.
 
         The cost is computed from the unions of the remaining atoms' masks. For speed, each union is
-        computed from two stored unions: one of the atoms before the removed atom, and one of the atoms
-        after it.
+        computed from two others: the union for all atoms before the removed one, and the union for all
+        atoms after it.
         """
         members = list(bits(atoms))
         later = [(0, 0, 0)]

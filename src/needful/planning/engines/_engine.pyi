@@ -1,5 +1,6 @@
 """The C++ search engine, compiled from `native/bindings.cpp`. All arguments are positional."""
 
+# `EncodedAtom` and `StageTuple` are explained in `native_planner`.
 EncodedAtom = tuple[int, list[int]]
 # The types of the parameters, then the preconditions, negative preconditions, adds, deletes and patterns.
 OperatorTuple = tuple[

@@ -23,8 +23,8 @@ LAMA_FIRST = (
     "lazy_greedy([ff, landmarks], preferred=[ff, landmarks])))"
 )
 
-# K* expands only one of several symmetric states. At the end, it derives the plans that pass through the
-# other states by symmetry.
+# K* expands only one of several symmetric states. At the end, it uses the symmetry to derive the plans that
+# pass through the other states.
 _SYMMETRIES = "sym=structural_symmetries(search_symmetries=oss, stabilize_initial_state=false, "
 _SYMMETRIES += "keep_operator_symmetries=true, time_bound=0)"
 _K_STAR_SEARCH = "kstar(lmcut(transform=undo_to_origin()), k={}, symmetries=sym, dump_plan_files=false, "

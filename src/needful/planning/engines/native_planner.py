@@ -153,7 +153,7 @@ class NativeProblem:
         return replace(self, failures=(*self.failures, *new)) if new else self
 
     def with_distrusted_start(self, step: int) -> NativeProblem:
-        """Return a problem in which `step` may not rely on initial atoms; see `Problem`."""
+        """Return a problem in which `step` must not rely on initial atoms; see `Problem`."""
         check_steps([step], self.operator_count)
         failure = (step, INITIAL_ATOMS)
         return self if failure in self.failures else replace(self, failures=(*self.failures, failure))

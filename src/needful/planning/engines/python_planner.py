@@ -4,9 +4,9 @@ It also models discovered failures. If a simulator reports that an object made a
 closed lid, the step's ground operator gets a new precondition NotCausesFailure(lid). The ground operators
 that deal with the lid add this atom, so the next plan deals with the lid first; see `deals_with`.
 
-In the same way, a plan can be forced not to rely on initial atoms, which may be wrong if predicates are
-imprecise: the step gets a new precondition, and the ground operators that make one of its preconditions
-true again add it; see `establishes`.
+In the same way, a step can be forced not to rely on initial atoms, which may be wrong if predicates are
+imprecise. Its ground operator gets a new precondition. The ground operators that make one of its other
+preconditions true again add the new one; see `establishes`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from needful.planning.interfaces import PlanStream, Search
 from needful.planning.portfolio import anytime_portfolio
 
 # A failure is a pair of indices: (ground operator, object that made it fail). If the second one is this
-# number instead, wrong initial atoms may have made it fail, and it may not rely on them.
+# number instead, wrong initial atoms may have made the operator fail, and it must not rely on them.
 INITIAL_ATOMS = -1
 
 
@@ -80,7 +80,7 @@ class PythonProblem:
         return self if changed is self.compact else replace(self, compact=changed)
 
     def with_distrusted_start(self, step: int) -> PythonProblem:
-        """Return a problem in which `step` may not rely on initial atoms; see `Problem`."""
+        """Return a problem in which `step` must not rely on initial atoms; see `Problem`."""
         changed = with_distrusted_start(self.compact, step)
         return self if changed is self.compact else replace(self, compact=changed)
 
@@ -108,7 +108,7 @@ def with_failure(problem: GroundProblem, step: int, offending: Iterable[Object])
 
 
 def with_distrusted_start(problem: GroundProblem, step: int) -> GroundProblem:
-    """Return a problem in which `step` may not rely on initial atoms; see `Problem`."""
+    """Return a problem in which `step` must not rely on initial atoms; see `Problem`."""
     check_steps([step], len(problem.ground_operators))
     failure = (step, INITIAL_ATOMS)
     return problem if failure in problem.failures else _with_one_failure(problem, failure)

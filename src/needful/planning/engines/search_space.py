@@ -3,7 +3,7 @@
 Two objects of the same type are interchangeable if swapping them changes neither the initial atoms nor the
 goal. Interchangeable objects form classes. Two states are equivalent if renaming objects within their
 classes turns one into the other. Their plans then differ only by the same renaming, so a search needs only
-one of them: the canonical state, in which the objects of each class are sorted by the atoms they occur in.
+one state: the canonical state, in which the objects of each class are sorted by the atoms they occur in.
 
 States that are not equivalent are never merged. Equivalent states may have different canonical states if an
 atom contains two interchangeable objects; then they are not merged.
@@ -48,7 +48,7 @@ class SearchSpace:
         self._goal = problem.goal
         self.costs = problem.step_costs()
         self._preconditions = [operator.preconditions for operator in problem.ground_operators]
-        # The operators with negative preconditions, by index.
+        # The negative preconditions of the ground operators that have any, by index.
         self._negative_preconditions: dict[int, int] = {}
         self._relevant_atoms = problem.goal
         for step, operator in enumerate(budget.until_deadline(problem.ground_operators)):
@@ -293,9 +293,9 @@ class Symmetry:
 def interchangeable_objects(problem: GroundProblem, budget: Budget) -> tuple[tuple[int, ...], ...]:
     """Return the classes of two or more interchangeable objects, as object numbers in ascending order.
 
-    If the search treats a ground operator in a special way, its objects are in no class. These are the
-    ground operators with a surcharge, and those with discovered failures (see `GroundProblem.failures`).
-    The objects that caused these failures are in no class, either.
+    The objects of a ground operator with a surcharge or a discovered failure (see `GroundProblem.failures`)
+    are in no class, because the search treats this operator differently from other groundings. The objects
+    that caused discovered failures are in no class, either.
     """
     fixed = {obj for step, obj in problem.failures}
     for step, _ in (*problem.failures, *problem.costs.ground):

@@ -178,8 +178,8 @@ def guarded_delete(pattern: DeletePattern, operator: Operator, scope: Scope) -> 
 
     Returns None if the effect deletes nothing. An atom differs from an added atom if their first arguments
     differ, or their second arguments, and so on. Few planners accept such a disjunction as a condition. The
-    effect therefore contains several conditional deletes. For one added atom On(a, b), the first deletes
-    the atoms whose first argument is not a, and the second those whose second argument is not b. For
+    effect therefore contains several conditional deletes. For one added atom On(a, b), one of them
+    deletes the atoms whose first argument is not a, the other those whose second argument is not b. For
     several added atoms, there is one delete per combination of such conditions.
     """
     terms = scope.pattern_terms(pattern)

@@ -248,7 +248,7 @@ def report_html(data: Mapping[str, Any]) -> str:
 def player_script(films: Iterable[Mapping[str, Any] | None], names: Sequence[str]) -> str:
     """Return the script of a page with a player for the given films.
 
-    The script consists of the files that all players need and the files `names` of this page.
+    The script consists of the files of all players, those of 3D films (if any film is 3D), and `names`.
     """
     in_3d = any(film is not None and "moves" in film for film in films)
     shared = (*SHARED_SCRIPTS, *(SCRIPTS_3D if in_3d else ()))

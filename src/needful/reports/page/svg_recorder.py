@@ -173,9 +173,9 @@ class RecordingRenderer(RendererBase):
         """Draw the axes and return the numbers of all marks on them.
 
         To save time, an artist that looks like one in an earlier picture is not drawn again; the earlier
-        marks are used. Artists with a group id (`gid`), such as legends, are compared by this id. They must
-        therefore look the same in all pictures whose axes have the same position and limits. Texts and
-        rectangles are compared by their properties. All other artists are drawn again.
+        marks are used. Artists with a group id (`gid`), such as legends, are compared by this id.
+        Artists with one id must look the same in all pictures whose axes have the same position and limits.
+        Texts and rectangles are compared by their properties. All other artists are drawn again.
         """
         axes.apply_aspect()
         setting = (axes.bbox.bounds, axes.viewLim.bounds)

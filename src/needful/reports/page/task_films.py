@@ -149,7 +149,8 @@ def plan_data(plan: RecordedPlan, atoms: AtomList, bounds: Mapping[str, Bounds])
     """Return the data of a plan as JSON values.
 
     The entry `holding` has one list per state: the atoms of the goal and of all subgoals that hold in this
-    state. If a step failed and its controller ran, the last list is for the state after its best try.
+    state. If a step failed and its controller ran, the last list is for the state after the best try of
+    this step: the one that missed the fewest atoms.
     """
     end = plan.end
     landed = end is not None and end.best_draw is not None

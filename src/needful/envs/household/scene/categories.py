@@ -47,7 +47,7 @@ def _box(low: Vector, high: Vector) -> Box:
 
 
 def _upright(width: float, depth: float, bottom: float, top: float) -> Box:
-    """Return a box between the heights `bottom` and `top`, centred on the z axis of the body's frame."""
+    """Return a box between the heights `bottom` and `top`, centred on the z axis of the object's frame."""
     return _box((-width / 2, -depth / 2, bottom), (width / 2, depth / 2, top))
 
 

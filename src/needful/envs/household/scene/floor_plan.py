@@ -24,8 +24,8 @@ EXTRA_DOOR_PROBABILITY = 0.4
 ROOM_NAMES = ("living_room", "bedroom", "kitchen", "study", "bathroom")
 ROOM_COUNTS = (3, 4, 5)
 ROOM_AREA = (15.0, 18.0)  # the range of the average area per room, in square metres
-# The house is cut into two parts, and each part again, until every part is a room. In each cut, the first
-# part gets k of n rooms. Its share of the area is k/n, multiplied by a random factor in this range.
+# The house is cut into two parts, and each part again, until every part is a room. When an area for n rooms
+# is cut, the part for k of them gets a share of k/n, multiplied by a random factor in this range.
 SPLIT_RANGE = (0.9, 1.3)
 MIN_ROOM_WIDTH = 3.0
 
@@ -112,7 +112,7 @@ class Wall:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A hole in a wall for a door or a window, between the heights `bottom` and `top`."""
+    """A hole for a door or window; `centre` is a coordinate along the wall, `bottom` and `top` heights."""
 
     wall: Wall
     centre: float
@@ -235,7 +235,8 @@ def _doors(
 ) -> tuple[Opening, ...] | None:
     """Sample doors that connect all rooms, and some extra doors.
 
-    `shared` holds the walls between two rooms. Returns None if too many of them are too short for a door.
+    `shared` holds the walls between two rooms. Returns None if the rooms cannot be connected, because walls
+    are too short for a door.
     """
     component = {room.name: room.name for room in rooms}
     doors: list[Opening] = []

@@ -1,6 +1,6 @@
 """Place windows and furniture in the rooms of a floor plan, and compute the free space for the robot.
 
-In front of each piece of furniture and each window, a zone stays free in which the robot stands to use it.
+In front of furniture and windows, a zone stays free of other furniture: the robot stands there to use them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MAX_TRIES = 100
 
 # Windows that are open at the start have a random hinge angle in this range; 1 is fully open.
 WINDOW_OPENING_RANGE = (0.5, 1.0)
-GAP = 0.01
+GAP = 0.01  # the minimum gap between pieces, and between furniture and walls, in metres
 
 # The depth of the free zone in front of furniture, where the robot stands and doors of furniture turn.
 FRONT_DEPTH = 0.7
@@ -53,7 +53,7 @@ SOFA_TABLE_DISTANCE = FRONT_DEPTH
 
 
 class NoPlaceError(NeedfulError):
-    """A sampled house has no place for an object of the activity; another sample may succeed."""
+    """A sampled house has no place for an object, or does not fit the activity; another sample may fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ class Furnishing:
     def fits(self, piece: Piece) -> bool:
         """Return whether a new piece can be placed.
 
-        The piece and its zones must lie in its room. The piece must not overlap other pieces or any zone,
-        and its zones must not overlap other pieces.
+        The piece and its zones must lie in its room. The piece must not overlap other pieces,
+        their zones or a doorway, and its zones must not overlap other pieces.
         """
         inner = self.plan.interior(piece.room)
         bodies = [other.body for other in self.pieces]

@@ -53,8 +53,8 @@ MAX_STANDING_DISTANCE, MIN_STANDING_CELLS = 0.75, 20
 # planning needs less clearance, so it can find all paths that the check found.
 EXTRA_CLEARANCE = 0.03
 
-# The maximum number of attempts to place the activity's objects in a house. The same number of attempts is
-# then made to add clutter.
+# The maximum number of attempts to place the activity's objects in a house. Adding clutter afterwards has
+# the same maximum.
 MAX_ARRANGEMENTS = 5
 
 
@@ -107,8 +107,8 @@ def sample_scene(
     """Sample a house in which the initial literals of a definition hold, with `clutter` other objects.
 
     `identity` is stored in the scene: three numbers from which `make_house` can make the same scene again.
-    Raises `NoPlaceError`, which names the object that does not fit, if the sampled house is too small or
-    too full; another call may succeed.
+    Raises `NoPlaceError`, with the reason, if the sampled house is too small or too full; another call may
+    succeed.
     """
     plan = sample_floor_plan(rng)
     furnishing = furnish(plan, definition, rng)
@@ -163,8 +163,8 @@ def _check_access(
 ) -> Arrangement:
     """Return the arrangement if the robot can go to all furniture and to all objects of the goal.
 
-    Raises `NoPlaceError` otherwise. Beside an object of the goal, the robot needs more room to stand than
-    beside furniture.
+    Raises `NoPlaceError` otherwise, or if an open lid may enclose the robot. Beside an object of the goal,
+    the robot needs more room to stand than beside furniture.
     """
     plan = arrangement.furnishing.plan
     obstacles = [*walls, *arrangement.obstacles()]
@@ -174,8 +174,8 @@ def _check_access(
         raise NoPlaceError("Things enclose the robot.")
     lids = [one for one in arrangement.placed if CATEGORIES[one.thing.category].hinge]
     # If the robot opens a lid, the open lid may enclose it. The obstacles include the space that a lid
-    # needs to open, so the robot would be enclosed on the free cells that are not connected to the others.
-    # The test is repeated without the extra clearance, because more cells are free then.
+    # needs to open, so an enclosed robot would stand on free cells that are not connected to the largest
+    # free region. The test is repeated with no extra clearance, because more cells are free then.
     for candidate in (space, _free_space(plan, obstacles, extra_clearance=0.0)) if lids else ():
         for lid in lids:
             if candidate.count_isolated_cells(lid.body, MAX_STANDING_DISTANCE, plan.interior(lid.room)):

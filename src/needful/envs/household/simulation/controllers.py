@@ -1,10 +1,10 @@
 """The six controllers: NavigateTo, Grasp, PlaceOnTop, PlaceInside, Open and Close.
 
-Each controller has a function that returns why it cannot start, and a function that runs it. It acts on one
-target object. Its continuous parameters (`theta`) are an offset: from the target's handle for Open and
-Close, otherwise from the target's origin. The offset is rotated about the vertical axis by the target's
-yaw. Floors are never reachable, so they cannot be targets. Open and Close also check that the lid or door
-does not hit or enclose the robot when it turns.
+Each controller has a function that returns why it cannot start, and a function that runs it. A controller
+acts on one target object. Its continuous parameters (`theta`) are an offset: from the target's handle for
+Open and Close, otherwise from the target's origin. The offset is rotated about the vertical axis by the
+target's yaw. Floors are never reachable, so they cannot be targets. Open and Close also check that the
+turning lid or door does not hit or enclose the robot.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from needful.errors import EnvironmentFailure
 # A turning lid or door is tested for collisions with the robot at this number of hinge angles.
 SWEEP_STEPS = 10
 
-# The hand moves straight to an object from this distance before the position where it touches the object.
+# In Grasp, the hand's path to the object ends with a straight line of this length, in metres.
 APPROACH_DISTANCE = 0.01
 
 
@@ -140,7 +140,8 @@ def place_failure(
 ) -> FailureReason | None:
     """Return why the held object cannot be placed at `offset` from the object `thing`, or None.
 
-    `inside` is true for PlaceInside, which needs an open container. The path of the hand is not tested.
+    `inside` is true for PlaceInside, which fails if the lid or door of the container is closed. The path of
+    the hand is not tested.
     """
     if geometry.snapshot.held < 0:
         return FailureReason.HAND_EMPTY
@@ -227,7 +228,7 @@ def encloses_robot(geometry: SnapshotGeometry, thing: int, fraction: float) -> b
     """Return whether the lid or door of the object `thing` encloses the robot after it has turned.
 
     It turns to `fraction` of its limit; 1 is fully open. Enclosed means that no path leads from the robot
-    to the largest free region of the floor. Returns False if the robot is enclosed even before the turn.
+    to the largest free region of the floor. Returns False if the robot is already enclosed before the turn.
     """
     if geometry.base_planner.is_enclosed():
         return False
@@ -243,8 +244,8 @@ def encloses_robot(geometry: SnapshotGeometry, thing: int, fraction: float) -> b
 def swept_footprints(geometry: SnapshotGeometry, thing: int, fraction: float) -> Footprints:
     """Return the areas that the lid or door of the object `thing` covers while it turns, seen from above.
 
-    It turns from its current angle to `fraction` of its limit, in `SWEEP_STEPS` angles. There is one
-    footprint per angle and part: first all parts at the first angle, then all parts at the next angle.
+    The areas are computed at `SWEEP_STEPS` angles, from the current angle to `fraction` of its limit. There
+    is one footprint per angle and part: first all parts at the first angle, then all at the next angle.
     """
     model, house = geometry.model, geometry.house
     hinge = model.categories[thing].hinge

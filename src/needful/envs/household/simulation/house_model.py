@@ -39,7 +39,7 @@ OWNER_HOUSE, OWNER_GROUND, OWNER_ROBOT = -1, -2, -3
 
 ROBOT_BODY, ROBOT_HAND = "robot/body", "robot/hand"
 
-# The body and the joint of a lid or door have the name of the thing that it belongs to, with this suffix.
+# The body and the joint of a lid or door have the name of its thing, followed by this suffix.
 HINGE_SUFFIX = "/hinge"
 
 TIMESTEP = 0.004

@@ -222,7 +222,7 @@ class SnapshotGeometry:
 
     Attributes:
         model: the model of the house.
-        queries: answers questions about the house; other snapshots use the same object.
+        queries: shared by all snapshots of the house; use `house` instead, which sets this snapshot.
         grid: the fixed obstacles.
         snapshot: the positions of the robot and of all things.
         sweep_failures: a cache. A key is a thing and a hinge angle, as a fraction of the angle when fully
@@ -248,7 +248,7 @@ class SnapshotGeometry:
 
     @cached_property
     def loose(self) -> Footprints:
-        """The areas that all movable things cover, seen from above, without the held thing."""
+        """The areas that all movable things except the held thing cover, seen from above."""
         model = self.model
         return self.house.footprints()[model.is_loose & (model.owner != self.snapshot.held)]
 
@@ -281,10 +281,7 @@ class SnapshotGeometry:
         return BasePlanner(self.grid, self.discs, self.loose, (x, y))
 
     def contact_free_distance(self, thing: int, point: np.ndarray) -> float:
-        """Return a distance from `point` at which the hand cannot touch the thing.
-
-        This holds for all directions from `point`.
-        """
+        """Return a distance from `point` at which the hand, in any direction, cannot touch the thing."""
         corner = np.maximum(np.abs(self.boxes.low[thing] - point), np.abs(self.boxes.high[thing] - point))
         return float(np.sqrt(corner @ corner)) + 2 * HAND_RADIUS
 

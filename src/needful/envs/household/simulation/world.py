@@ -1,7 +1,7 @@
 """The simulator of a house: run controllers and evaluate predicates as functions of states.
 
-In each state, the features of the object `house` identify the house. So the simulator can be rebuilt from
-any state.
+In each state, the features of the object `house` identify the house. So the simulator of a house that
+`make_house` sampled can be rebuilt from any of its states.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ CONTROLLER_NAMES = ("Close", "Grasp", "NavigateTo", "Open", "PlaceInside", "Plac
 
 
 def make_house(identity: Vector) -> tuple[ActivityDefinition, Scene]:
-    """Sample a task of an activity: its definition, with the numbers of objects, and a house for it.
+    """Sample a task of an activity: the definition with sampled numbers of objects, and a house for it.
 
     `identity` has three numbers: the index of the activity, the index of the split, and the seed. The
     result depends only on these numbers. Raises `NoPlaceError` if the house sampled with this seed has no
@@ -166,7 +166,7 @@ class World:
     def start_failure(self, state: State, controller: str, target: Object, theta: Parameters) -> str | None:
         """Return why a controller cannot start in a state, or None if it can.
 
-        A controller that can start may still fail later, if no path is found.
+        A controller that can start may still fail later, for example if no path of the hand is found.
         """
         thing = self._index_of(target)
         if thing is None:

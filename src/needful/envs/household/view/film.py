@@ -1,7 +1,7 @@
 """Films of plans in a house, as pictures with captions and as data of 3D films.
 
 A picture shows the house, and its caption the current step and its subgoal. The data of a 3D film has the
-shapes of the house, their motion, and where the tries of a failed step ended.
+shapes of the house, their motion, and where the tries (sampled parameters) of a failed step ended.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ WALL_CUT_HEIGHT = 0.9
 WALL_OPACITY = 0.35
 TRY_OPACITY = 0.45
 
-# The height of the tallest furniture (metres), and the fraction of the picture that the rooms may fill.
+# An upper bound of the height of furniture (metres), and the fraction of the picture that rooms may fill.
 MAX_FURNITURE_HEIGHT, FILL_FRACTION = 1.8, 0.97
 ELEVATION = -55.0
 FIELD_OF_VIEW = 45.0  # MuJoCo's default vertical field of view, in degrees
