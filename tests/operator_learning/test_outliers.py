@@ -128,6 +128,16 @@ def test_lost_preconditions_are_looked_for_if_many_steps_have_no_purpose():
     assert "unlike its other uses in 1 of 25 steps" in doubt.fact, "the ignored push added an atom"
 
 
+@pytest.mark.parametrize("dry", [2, 4])
+def test_more_wrong_atoms_are_expected_if_many_steps_have_no_purpose(dry):
+    """Stacking starts the rain, which pushing requires. Some of 20 pushes were recorded without rain."""
+    rain_then_clean = Demonstration((A, B), CLEAN_A, (NONE, RAINY, RAINY | CLEAN_A), (STACK(A, B), PUSH(A)))
+    hypothesis, problem = climbed([*[USUAL] * dry, *[rain_then_clean] * (20 - dry)])
+    found = {(index, 0) for index in range(dry)} if dry == 2 else set()
+    assert find_outliers(hypothesis, problem, noisy=True) == found
+    assert noisy_transitions(hypothesis.fitted) == set(), "two are more than usual"
+
+
 def test_few_uses_cannot_show_that_a_precondition_was_lost():
     """With 18 pushes, the one without rain may well be right, although all stacking has no purpose."""
     rain_then_clean = Demonstration((A, B), CLEAN_A, (NONE, RAINY, RAINY | CLEAN_A), (STACK(A, B), PUSH(A)))

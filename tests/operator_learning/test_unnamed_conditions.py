@@ -12,7 +12,12 @@ from needful.core.objects import Variable
 from needful.core.operators import Operator
 from needful.operator_learning.candidates import canonical_candidate
 from needful.operator_learning.condition_tests import ANYTHING, TYPE_PREFIX, holds
-from needful.operator_learning.consumption import Consumption, consumed_objects, consumption_classes
+from needful.operator_learning.consumption import (
+    Consumption,
+    consumed_groups,
+    consumed_objects,
+    consumption_classes,
+)
 from needful.operator_learning.encoding import encode_demonstrations
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.signatures import shared_signatures, signature_of
@@ -134,6 +139,25 @@ def test_consumption_that_is_replaced():
 def test_an_atom_that_becomes_false_for_several_objects_is_not_consumed():
     assert consumed_objects(fitted(push(A, {ON(A, B), ON(A, C)}, {}))) == []
     assert consumed_objects(fitted(push(A, {ON(A, B)}, {}), push(A, {ON(A, B)}, {ON(A, B)}))) == []
+
+
+def test_groups_of_consumed_objects_by_hand():
+    """Each push makes two blocks dirty: one stands on the pushed block, the pushed block on the other one."""
+    one = fitted(
+        push(A, {CLEAN(B), CLEAN(C), ON(B, A), ON(A, C)}, {ON(B, A), ON(A, C)}),
+        push(B, {CLEAN(A), CLEAN(D), ON(D, B), ON(B, A)}, {ON(D, B), ON(B, A)}),
+    )
+    first, second = (transition.table.object_number for transition, _ in one.data)
+    (found,) = consumed_groups(one)
+    assert found.atoms == {("Clean", (1,)), ("Clean", (2,)), ("On", (1, 0)), ("On", (0, 2))}
+    assert found.objects == ((first[B], first[C]), (second[D], second[A]))
+
+
+def test_groups_of_consumed_objects_have_the_same_size():
+    two, three = push(A, {CLEAN(B), CLEAN(C)}, {}), push(A, {CLEAN(B), CLEAN(C), CLEAN(D)}, {})
+    assert len(consumed_groups(fitted(two, two))) == len(consumed_groups(fitted(three, three))) == 1
+    assert consumed_groups(fitted(two, three)) == []
+    assert consumed_groups(fitted(push(A, {CLEAN(B)}, {}))) == [], "one object is no group"
 
 
 def test_the_types_of_a_condition_are_the_nearest_common_ones():

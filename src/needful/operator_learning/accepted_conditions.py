@@ -7,6 +7,7 @@ is in a room of the door. Then closing a door probably requires this too.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from needful.operator_learning.condition_proposals import Pattern, Proposal, ProposalKey
 from needful.operator_learning.partition import FittedOperator
@@ -71,19 +72,34 @@ class AcceptedConditions:
     def familiarity(self, proposal: Proposal) -> int:
         """Return for how many other controllers a condition with the same predicates was accepted.
 
-        If there is none, and the proposed condition relates several parameters, return 1 if a condition
-        with these and further predicates was accepted for another controller.
+        If the proposed condition has several predicates, conditions with these and further predicates count
+        as well. Divisions are never familiar.
         """
         if len(proposal.conditions) > 1:
             return 0
-        others = [
-            key.pattern
-            for key in self._counts
-            if key.conditions == 1 and key.controller != proposal.key.controller
-        ]
-        equal = others.count(proposal.pattern)
-        arity = len(proposal.fitted.operator.parameters)
-        related = {index for _, indices in proposal.atoms for index in indices if 0 <= index < arity}
-        if equal or len(related) < 2:
-            return equal
-        return int(any(min(proposal.pattern) <= min(pattern) for pattern in others))
+        (names,) = proposal.pattern
+        return len(
+            {
+                key.controller
+                for key in self._counts
+                for further in key.pattern
+                if names == further or (len(names) > 1 and names < further)
+            }
+            - {proposal.key.controller}
+        )
+
+
+def with_further_bits(proposals: Sequence[Proposal]) -> Iterator[Proposal]:
+    """Yield the proposals with the evidence from similar proposals for other operators of the controller.
+
+    For example, `put(book)` has an operator for shelves and one for tables. Both may require that the robot
+    is beside the furniture, and neither has enough evidence for this alone.
+    """
+    most: dict[ProposalKey, dict[str, float]] = {}
+    for one in proposals:
+        by_operator = most.setdefault(one.key, {})
+        text = one.fitted.operator.text
+        by_operator[text] = max(one.bits, by_operator.get(text, 0.0))
+    for one in proposals:
+        others = sum(bits for text, bits in most[one.key].items() if text != one.fitted.operator.text)
+        yield one._replace(further_bits=others)

@@ -15,6 +15,7 @@ from needful.core.objects import Type
 from needful.operator_learning.case_conditions import best_division, linking_division
 from needful.operator_learning.condition_tests import ANYTHING, TYPE_PREFIX, holds
 from needful.operator_learning.consumption import (
+    consumed_groups,
     consumed_objects,
     consumed_pairs,
     consumption_classes,
@@ -28,6 +29,7 @@ from needful.operator_learning.signatures import Signature, predicates_of
 from needful.operator_learning.unnamed_conditions import (
     Condition,
     SharedCondition,
+    bound_condition,
     condition_of,
     shared_conditions,
     witnesses,
@@ -43,6 +45,9 @@ MIN_BITS = 2.0
 FAMILIARITY = 2.0
 # The number of demonstrations that are searched first for conditions that held before all transitions.
 SCREENING_DEMONSTRATIONS = 4
+# The minimum evidence for a condition on a group of consumed objects (see `consumed_groups`). A detour may
+# make the same atom false for two objects by chance.
+MIN_GROUP_BITS = 4.0
 # A condition on two objects to which no parameter is bound needs this much more evidence, in bits, than the
 # condition on the first of them alone.
 BITS_PER_OBJECT = 4.0
@@ -77,6 +82,8 @@ class Proposal(NamedTuple):
         known: whether another operator of the controller requires a condition with the same predicates, or
             both operators make a precondition of the same predicate false.
         familiar: for how many other controllers a condition with the same predicates was accepted.
+        further_bits: the evidence for conditions with the same predicates, of other operators of the
+            controller.
     """
 
     fitted: FittedOperator
@@ -89,19 +96,22 @@ class Proposal(NamedTuple):
     links: bool = False
     known: bool = False
     familiar: int = 0
+    further_bits: float = 0.0
 
     @property
     def informative(self) -> bool:
         """Whether there is enough evidence that the condition did not hold by chance."""
-        return self.bits >= ENOUGH_BITS / FAMILIARITY**self.familiar
+        return self.bits + self.further_bits >= ENOUGH_BITS / FAMILIARITY**self.familiar
 
-    def is_promising(self, purposeless: Set[str]) -> bool:
+    def is_promising(self, purposeless: Set[str], sometimes: Set[str]) -> bool:
         """Return whether the condition may be accepted; `unnamed_objects` lists the reasons.
 
-        A step has no purpose if it adds atoms, but none that is necessary later. `purposeless` contains the
-        names of the predicates of the atoms that such steps add.
+        A step has no purpose if it adds atoms, but none that is necessary later. `sometimes` contains the
+        names of the predicates of the atoms that such steps add, and `purposeless` only those that
+        `often_purposeless_steps` add.
         """
-        gives_purpose = any(name in purposeless for name, _ in self.atoms)
+        names = sometimes if self.consumed and self.bits >= MIN_BITS else purposeless
+        gives_purpose = any(name in names for name, _ in self.atoms)
         informative = self.informative and is_linked(self)
         return informative or self.replaced or self.excludes_false_claims or gives_purpose or self.known
 
@@ -216,15 +226,18 @@ def _about_consumed_objects(
     """Yield the conditions on objects about which every transition made an atom false."""
     for one in consumed_objects(fitted):
         evidence = opportunities.bits(one.atoms)
-        atoms = _pruned(one.atoms, frozenset(), evidence, opportunities)
+        (atoms,) = _pruned((one.atoms,), evidence, opportunities)
         condition = condition_of(fitted, fitted.data, atoms, objects=one.objects) if atoms else None
         if condition is not None:
             excludes = _excludes_false_claims(fitted, condition, problem)
             yield Proposal(fitted, (condition,), evidence, True, one.replaced, excludes)
-    for condition in consumed_pairs(fitted):
+    pairs = ((one, 0.0) for one in consumed_pairs(fitted))
+    groups = ((one, MIN_GROUP_BITS) for one in consumed_groups(fitted))
+    for condition, minimum in chain(pairs, groups):
         evidence = opportunities.bits(condition.atoms)
-        excludes = _excludes_false_claims(fitted, condition, problem)
-        yield Proposal(fitted, (condition,), evidence, True, excludes_false_claims=excludes)
+        if evidence >= minimum:
+            excludes = _excludes_false_claims(fitted, condition, problem)
+            yield Proposal(fitted, (condition,), evidence, True, excludes_false_claims=excludes)
 
 
 def _shared_by_all(
@@ -239,41 +252,44 @@ def _shared_by_all(
     claims = problem.validity.of_operator(fitted.operator)
     expected = known | familiar
 
-    def may_be_accepted(earlier: Signature | None, atoms: Signature) -> bool:
+    def may_be_accepted(condition: SharedCondition) -> bool:
         """Return whether the condition, or one with fewer of its atoms, may be accepted."""
-        required = (earlier or frozenset()) | atoms
+        required = _all_atoms(condition)
         if wanted is None:
             return bool(claims or expected) or not opportunities.always_hold(required)
         if any(name in wanted for name, _ in required):
             return True
-        linked = _may_be_linked(earlier or atoms, screening[0])
+        linked = _may_be_linked(condition[0], screening[0])
         return linked and opportunities.bits(required) >= ENOUGH_BITS
 
     # For speed, examine a few transitions first. Their conditions have all atoms of the conditions that
     # held before all transitions, and usually further ones. Dropping atoms never increases the evidence.
     first = {one.index for one in opportunities.demonstrations[:SCREENING_DEMONSTRATIONS]}
     screening = tuple(datum for datum in fitted.data if datum[0].demonstration in first)
-    if not any(may_be_accepted(*one) for one in shared_conditions(screening, problem.signatures)):
+    if not any(map(may_be_accepted, shared_conditions(screening, problem.signatures))):
         return
-    alone: Signature = frozenset()
     conditions = problem.shared_conditions(fitted.data)
-    for earlier, shared in chain(conditions, _familiar_parts(conditions, familiar)):
-        if earlier is None:
-            alone = shared
-        if wanted is not None and not may_be_accepted(earlier, shared):
+    # For each number of objects, the atoms of the last condition on so many objects.
+    last: dict[int, Signature] = {}
+    for shared in chain(conditions, _familiar_parts(conditions, familiar)):
+        last[len(shared)] = _all_atoms(shared)
+        if wanted is not None and not may_be_accepted(shared):
             continue
-        evidence = opportunities.bits((earlier or frozenset()) | shared)
-        if earlier is not None and evidence < opportunities.bits(alone) + BITS_PER_OBJECT:
+        evidence = opportunities.bits(_all_atoms(shared))
+        if len(shared) > 1 and evidence < opportunities.bits(last[len(shared) - 1]) + BITS_PER_OBJECT:
             continue
         if evidence < MIN_BITS and not claims and not expected:
             continue
-        atoms = _pruned(shared, earlier or frozenset(), evidence, opportunities)
-        condition = _condition(fitted, earlier, atoms)
+        condition = bound_condition(fitted, _pruned(shared, evidence, opportunities))
         if condition is not None:
             excludes = _excludes_false_claims(fitted, condition, problem)
             proposal = Proposal(fitted, (condition,), evidence, excludes_false_claims=excludes)
             if evidence >= MIN_BITS or excludes or proposal.pattern in expected:
                 yield proposal
+
+
+def _all_atoms(condition: SharedCondition) -> Signature:
+    return frozenset[AtomKey]().union(*condition)
 
 
 def _may_be_linked(atoms: Signature, datum: Datum) -> bool:
@@ -299,11 +315,11 @@ def _familiar_parts(
     that the robot is beside the door, and that a card lies in the room.
     """
     names = sorted(sorted(min(pattern)) for pattern in familiar if len(pattern) == 1)
-    for earlier, atoms in conditions:
-        for one in names if earlier is None else ():
-            part = frozenset(key for key in atoms if key[0] in one or key[0][0] == TYPE_PREFIX)
-            if part != atoms and predicates_of(part) == frozenset(one):
-                yield None, part
+    for condition in conditions:
+        for one in names if len(condition) == 1 else ():
+            part = frozenset(key for key in condition[0] if key[0] in one or key[0][0] == TYPE_PREFIX)
+            if part != condition[0] and predicates_of(part) == frozenset(one):
+                yield (part,)
 
 
 def divisions_of(
@@ -348,29 +364,17 @@ def _division(
         yield Proposal(fitted, tuple(conditions), evidence, True)
 
 
-def _pruned(atoms: Signature, earlier: Signature, bits: float, opportunities: Opportunities) -> Signature:
-    """Return `atoms` without those that mention a further unnamed object and add hardly any evidence.
+def _pruned(condition: SharedCondition, bits: float, opportunities: Opportunities) -> SharedCondition:
+    """Return the condition without atoms that mention a further unnamed object and add hardly any evidence.
 
-    In the key of such an atom, the further object has the index `ANYTHING`. `bits` is the evidence for all
-    atoms. `earlier` contains atoms about another object that are required too.
+    In the key of such an atom, the further object has the index `ANYTHING`. Only the atoms about the last
+    object of the condition can be such atoms. `bits` is the evidence for the condition.
     """
+    earlier, atoms = _all_atoms(condition[:-1]), condition[-1]
     for atom in sorted(key for key in atoms if ANYTHING in key[1]):
         if opportunities.bits(earlier | (atoms - {atom}), stronger=earlier | atoms) >= bits - 1.0:
             atoms -= {atom}
-    return atoms
-
-
-def _condition(fitted: FittedOperator, earlier: Signature | None, atoms: Signature) -> Condition | None:
-    if not atoms or earlier is None:
-        return condition_of(fitted, fitted.data, atoms) if atoms else None
-    first = condition_of(fitted, fitted.data, earlier)
-    if first is None:
-        return None
-    extended = [
-        (transition, (*objects, *numbers))
-        for (transition, objects), numbers in zip(fitted.data, first.objects, strict=True)
-    ]
-    return condition_of(fitted, extended, atoms, first)
+    return (*condition[:-1], atoms)
 
 
 def _excludes_false_claims(fitted: FittedOperator, condition: Condition, problem: LearningProblem) -> bool:

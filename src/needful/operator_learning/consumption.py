@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
 from typing import NamedTuple
 
 from needful.abstraction.atom_table import AtomKey, bits
@@ -29,6 +30,9 @@ from needful.operator_learning.unnamed_conditions import (
     named_atoms,
     named_condition,
 )
+
+# Actions that consume more objects of the same kind than this are rare, and there are many possible orders.
+MAX_GROUP = 3
 
 
 class Consumption(NamedTuple):
@@ -104,6 +108,42 @@ def consumed_pairs(fitted: FittedOperator) -> list[Condition]:
     return list(found.values())
 
 
+def consumed_groups(fitted: FittedOperator) -> list[Condition]:
+    """Return the conditions on groups of unnamed objects that every transition consumed alike.
+
+    The same lifted atom became false for each object of the group. For example, `hoist(crate)` takes both
+    hands and makes Free(hand) false for each of them. The number of objects must be the same in all
+    transitions. Their order is chosen such that the transitions have many atoms in common: if the first
+    object is the left hand in one transition, it is the left hand in the others, too.
+    """
+    arity = len(fitted.operator.parameters)
+    per_datum: list[dict[AtomKey, tuple[int, ...]]] = []
+    common: set[tuple[AtomKey, int]] = set()
+    for datum in fitted.data:
+        per_datum.append(_changed(datum, datum[0].deleted))
+        sizes = {(key, len(found)) for key, found in per_datum[-1].items() if 2 <= len(found) <= MAX_GROUP}
+        common = common & sizes if len(per_datum) > 1 else sizes
+        if not common:
+            return []
+    found: list[Condition] = []
+    for key, _ in sorted(common):
+        rows: list[tuple[int, ...]] = []
+        atoms: set[AtomKey] = set()
+        for (transition, objects), groups in zip(fitted.data, per_datum, strict=True):
+            orders = [
+                (order, named_atoms((transition, (*objects, *order)), transition.before))
+                for order in permutations(groups[key])
+            ]
+            order, held = max(orders, key=lambda one: len(one[1] & atoms))
+            atoms = atoms & held if rows else held
+            rows.append(order)
+        about_them = frozenset(one for one in atoms if max(one[1], default=-1) >= arity)
+        condition = condition_on(fitted, about_them, rows)
+        if condition is not None:
+            found.append(condition)
+    return found
+
+
 def _deleted_pairs(datum: Datum) -> dict[AtomKey, tuple[int, int]]:
     """Map each lifted atom that became false and mentions two unnamed objects to these two objects.
 
@@ -128,13 +168,17 @@ def changed_once(datum: Datum, changed: int) -> dict[AtomKey, int]:
     `changed` is the mask of the changed ground atoms. A lifted atom that changed for several unnamed
     objects is left out.
     """
+    return {key: numbers[0] for key, numbers in _changed(datum, changed).items() if len(numbers) == 1}
+
+
+def _changed(datum: Datum, changed: int) -> dict[AtomKey, tuple[int, ...]]:
+    """Map each lifted atom that changed and mentions exactly one unnamed object to all such objects."""
     transition, objects = datum
-    found: dict[AtomKey, int] = {}
-    several: set[AtomKey] = set()
+    found: dict[AtomKey, dict[int, None]] = {}
     for number, key in atoms_about_unnamed(transition, objects, changed, len(objects)):
-        if ANYTHING not in key[1] and found.setdefault(key, number) != number:
-            several.add(key)
-    return {key: number for key, number in found.items() if key not in several}
+        if ANYTHING not in key[1]:
+            found.setdefault(key, {})[number] = None
+    return {key: tuple(numbers) for key, numbers in found.items()}
 
 
 def consumption_classes(fitted: FittedOperator) -> list[Condition]:

@@ -36,8 +36,8 @@ ENOUGH = 20
 # single such transition may be the only demonstrated use of a correct operator.
 MIN_MISLEADING = 2
 # If at most this share of an operator's transitions differ from its other transitions in an atom, the atom
-# may be a detection error in these few transitions.
-NOISE = 0.08
+# may be a detection error in these few transitions. The share is larger if many steps have no purpose.
+NOISE, NOISE_IF_PURPOSELESS = 0.08, 0.15
 # If more than this share of all steps has no purpose (they add nothing necessary), a precondition that
 # needs their effects was probably lost because of wrong atoms.
 MANY = 0.25
@@ -61,10 +61,11 @@ def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool)
         misleading = misleading_operator_transitions(hypothesis, problem) - _achieving_goals(hypothesis)
         if MIN_MISLEADING <= len(misleading) < purposeless / 2:
             found |= misleading
-    if noisy:
+    if purposeless > MANY * problem.size:
+        operators = (one for one in hypothesis.fitted if noisy or len(one.data) >= ENOUGH)
+        found |= noisy_transitions(operators, NOISE_IF_PURPOSELESS)
+    elif noisy:
         found |= noisy_transitions(hypothesis.fitted)
-    elif purposeless > MANY * problem.size:
-        found |= noisy_transitions(one for one in hypothesis.fitted if len(one.data) >= ENOUGH)
     return found
 
 
@@ -155,15 +156,17 @@ def _suffices(
     return problem.matcher.best_consistent_link(operator, transition, necessary) is not None
 
 
-def noisy_transitions(operators: Iterable[FittedOperator]) -> set[TransitionId]:
+def noisy_transitions(operators: Iterable[FittedOperator], share: float = NOISE) -> set[TransitionId]:
     """Return the transitions that differ from almost all others of the same operator.
+
+    At most the given `share` of an operator's transitions may differ from the others in the same atom.
 
     There are two kinds of differences. Either an atom does not hold before the transition, but before
     almost all others. Or the transition made an atom false, and almost no other transition did.
     """
     found: set[TransitionId] = set()
     for fitted in operators:
-        few = NOISE * len(fitted.data)
+        few = share * len(fitted.data)
         held = {datum: set(liftable_atoms_before(fitted.operator, datum)) for datum in fitted.data}
         deleted = {datum: _deleted(datum) for datum in fitted.data}
         holding = Counter(key for keys in held.values() for key in keys)

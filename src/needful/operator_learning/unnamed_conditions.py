@@ -26,9 +26,12 @@ from needful.operator_learning.signatures import (
     unnamed_objects_with,
 )
 
-# A condition on one or two unnamed objects, as a pair. For one object, the pair is None and the atoms about
-# the object. For two objects, the pair is the atoms about the first object and those about the second one.
-SharedCondition: TypeAlias = tuple[Signature | None, Signature]
+# A condition on one or more unnamed objects: the atoms about the first object, those about the second one,
+# and so on.
+SharedCondition: TypeAlias = tuple[Signature, ...]
+# The maximum number of objects of such a condition. With three of them, `turn(screw)` can require that the
+# robot is at the place of the part that has the hole with the screw.
+MAX_OBJECTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +74,29 @@ def shared_conditions(data: Sequence[Datum], masks: SignatureMasks) -> Iterator[
     """Yield the conditions on unnamed objects that held before all transitions in `data`.
 
     Unnamed objects are those to which no parameter of the operator is bound. A condition is about one such
-    object. If its atoms determine this object uniquely in each transition, there are also conditions that
-    relate a second unnamed object to the first one.
+    object. If its atoms determine this object uniquely in each transition, conditions follow that relate a
+    second unnamed object to the first one; in the same way, a third one to the second one.
     """
+    return _shared_conditions(data, masks, ())
+
+
+def _shared_conditions(
+    data: Sequence[Datum], masks: SignatureMasks, earlier: SharedCondition
+) -> Iterator[SharedCondition]:
+    """Yield the conditions that extend the `earlier` one, to whose objects the data are bound as well."""
     arity = len(data[0][1])
-    for one in masks.shared(data):
-        yield None, masks.decode(one, arity)
+    for one in masks.shared(data, parameter=arity - 1 if earlier else None):
+        yield *earlier, masks.decode(one, arity)
         core = one & ~masks.with_anything
-        objects = _unique_witnesses(data, core, masks) if core else None
-        if objects is None:
+        if not core or len(earlier) + 1 == MAX_OBJECTS:
             continue
-        extended = [
-            (transition, (*named, number))
-            for (transition, named), number in zip(data, objects, strict=True)
-        ]
-        for two in masks.shared(extended, parameter=arity):
-            yield masks.decode(core, arity), masks.decode(two, arity + 1)
+        objects = _unique_witnesses(data, core, masks)
+        if objects is not None:
+            extended = [
+                (transition, (*named, number))
+                for (transition, named), number in zip(data, objects, strict=True)
+            ]
+            yield from _shared_conditions(extended, masks, (*earlier, masks.decode(core, arity)))
 
 
 def _unique_witnesses(data: Sequence[Datum], mask: int, masks: SignatureMasks) -> list[int] | None:
@@ -132,6 +142,17 @@ def condition_of(
             row.append(partner)
     all_atoms = frozenset(keys) | (earlier.atoms if earlier else frozenset())
     return condition_on(fitted, all_atoms, [tuple(row) for row in rows])
+
+
+def bound_condition(fitted: FittedOperator, shared: SharedCondition) -> Condition | None:
+    """Return a shared condition with its objects in each transition of an operator."""
+    condition: Condition | None = None
+    for atoms in shared:
+        data = condition.bound_data() if condition else fitted.data
+        condition = condition_of(fitted, data, atoms, condition) if atoms else None
+        if condition is None:
+            break
+    return condition
 
 
 def named_condition(fitted: FittedOperator, atoms: Signature) -> Condition | None:

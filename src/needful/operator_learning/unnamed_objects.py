@@ -25,13 +25,17 @@ evidence, because many conditions hold everywhere. So one of the following must 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.objects import Variable
-from needful.operator_learning.accepted_conditions import MAX_ACCEPTED, AcceptedConditions
+from needful.operator_learning.accepted_conditions import (
+    MAX_ACCEPTED,
+    AcceptedConditions,
+    with_further_bits,
+)
 from needful.operator_learning.candidates import Candidate, canonical_candidate
 from needful.operator_learning.case_conditions import supplied_keys
 from needful.operator_learning.condition_proposals import (
@@ -162,7 +166,8 @@ class ConditionSearch:
     def _shared(self, hypothesis: Hypothesis) -> list[Proposal]:
         """Return the conditions that held before all transitions of an operator, and may be accepted."""
         found: list[Proposal] = []
-        purposeless = _purposeless_predicates(hypothesis)
+        purposeless = _added_predicates(often_purposeless_steps(hypothesis))
+        sometimes = _added_predicates(purposeless_steps(hypothesis))
         wanted = self._wanted(hypothesis, purposeless)
         for fitted in hypothesis.fitted:
             known, familiar = self.accepted.of_controller(fitted), self.accepted.of_several_others(fitted)
@@ -172,7 +177,7 @@ class ConditionSearch:
                 is_known = (one.pattern in known or alike) and self.accepted.times(one) < MAX_ACCEPTED
                 familiarity = self.accepted.familiarity(one)
                 found.append(one._replace(fitted=fitted, known=is_known, familiar=familiarity))
-        promising = (one for one in found if one.is_promising(purposeless))
+        promising = (one for one in with_further_bits(found) if one.is_promising(purposeless, sometimes))
         return sorted(promising, key=lambda one: one.rank)
 
     def _wanted(self, hypothesis: Hypothesis, purposeless: Set[str]) -> frozenset[str] | None:
@@ -378,10 +383,10 @@ def _consumed(proposal: Proposal) -> Signature:
     return frozenset[AtomKey]().union(*map(_deleted_atoms, proposal.conditions))
 
 
-def _purposeless_predicates(hypothesis: Hypothesis) -> set[str]:
-    """Return the names of the predicates of the atoms that steps without purpose add."""
+def _added_predicates(transitions: Iterable[EncodedTransition]) -> set[str]:
+    """Return the names of the predicates of the atoms that transitions add."""
     return {
         transition.table.predicate_of[atom].name
-        for transition in often_purposeless_steps(hypothesis)
+        for transition in transitions
         for atom in bits(transition.added)
     }
