@@ -142,7 +142,7 @@ def test_an_atom_that_becomes_false_for_several_objects_is_not_consumed():
 
 
 def test_groups_of_consumed_objects_by_hand():
-    """Each push makes two blocks dirty: one stands on the pushed block, the pushed block on the other one."""
+    """Each push makes two blocks dirty. The pushed block is between them."""
     one = fitted(
         push(A, {CLEAN(B), CLEAN(C), ON(B, A), ON(A, C)}, {ON(B, A), ON(A, C)}),
         push(B, {CLEAN(A), CLEAN(D), ON(D, B), ON(B, A)}, {ON(D, B), ON(B, A)}),
