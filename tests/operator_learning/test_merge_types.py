@@ -185,7 +185,7 @@ def test_a_precondition_must_accept_the_wider_type(door_needs, item_needs, conta
     Open and Near are defined for all things. If only one of the operators requires them, the demonstrations
     of the other show that they are unnecessary.
     """
-    demos = [using(DOOR("door1"), door_needs), using(ITEM("item1"), item_needs)]
+    demos = [using(DOOR("door1"), door_needs), using(ITEM("item1"), item_needs)] * 2
     learned = learn_operators(demos)
     assert headings(learned.operators) == containers
     assert learned.coverage == 1.0
@@ -194,6 +194,13 @@ def test_a_precondition_must_accept_the_wider_type(door_needs, item_needs, conta
         assert needs == {f"{door_needs.name}(?x0)", f"{item_needs.name}(?x0)"}
     else:
         assert needs == ({"Open(?x0)"} if item_needs == OPEN else set())
+
+
+def test_a_precondition_without_evidence_does_not_prevent_a_merge():
+    """A single use of one of two doors hardly shows that doors have to be unlocked."""
+    door, item = using(DOOR("door1"), Predicate("Unlocked", (DOOR,))), using(ITEM("item1"), OPEN)
+    for count, headed in ((1, {"Use(?x0:thing)"}), (2, {"Use(?x0:door)", "Use(?x0:item)"})):
+        assert headings(learn_operators([*[door] * count, item, item]).operators) == headed
 
 
 CONTAINER = Type("container", parent=THING)

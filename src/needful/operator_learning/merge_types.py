@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
+from needful.abstraction.atom_table import lifted_key
 from needful.core.canonical import UntypedForm, rename, untyped_form
 from needful.core.objects import Type, Variable
 from needful.core.operators import DeletePattern
@@ -31,9 +32,13 @@ from needful.operator_learning.hill_climbing import Climb
 from needful.operator_learning.induction import nearest_common_pattern, without_subsumed
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.objective import Hypothesis
+from needful.operator_learning.opportunities import Opportunities
 from needful.operator_learning.partition import FittedOperator
 
 Types: TypeAlias = tuple[Type, ...]
+
+# The minimum evidence, in bits, for preconditions that a merge must not lose; see `Opportunities`.
+MIN_EVIDENCE = 1.0
 
 
 def merge_types(climb: Climb, problem: LearningProblem) -> Climb:
@@ -62,7 +67,7 @@ def merge_operators(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
     transitions are then assigned to operators again, and the operators are induced from them. If several
     merges are possible, the one with the narrowest types is chosen.
     """
-    return _first_as_good(_merged(start.fitted), start, problem)
+    return _first_as_good(_merged(start.fitted, problem), start, problem)
 
 
 def widen_deletes(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
@@ -119,14 +124,29 @@ class _Member:
     def candidate(self) -> Candidate:
         return self.fitted.candidate
 
-    def can_express(self, types: Types) -> bool:
-        """Return whether all preconditions can be stated about variables of the given types."""
+    def can_widen(self, types: Types, problem: LearningProblem) -> bool:
+        """Return whether all needed preconditions can be stated about variables of the given types.
+
+        A precondition is needed if there is at least `MIN_EVIDENCE` for it.
+        """
         widened = dict(zip(self.variables, types, strict=True))
-        return all(
-            widened[variable].is_subtype_of(kind)
-            for atom in self.fitted.operator.preconditions
+        operator = self.fitted.operator
+        lost = {
+            atom
+            for atom in operator.preconditions
             for variable, kind in zip(atom.variables, atom.predicate.types, strict=True)
+            if not widened[variable].is_subtype_of(kind)
+        }
+        if not lost:
+            return True
+        weaker = replace(
+            self.fitted, operator=replace(operator, preconditions=operator.preconditions - lost)
         )
+        used = {transition.demonstration for transition, _ in self.fitted.data}
+        demonstrations = [one for one in problem.demonstrations if one.index in used]
+        opportunities = Opportunities(weaker, demonstrations, problem.opportunities)
+        index_of = {variable: index for index, variable in enumerate(operator.parameters)}
+        return opportunities.bits(frozenset(lifted_key(atom, index_of) for atom in lost)) < MIN_EVIDENCE
 
     @property
     def types(self) -> Types:
@@ -157,7 +177,7 @@ class _Merge(NamedTuple):
     members: tuple[_Member, ...]
 
 
-def _merged(fitted: Sequence[FittedOperator]) -> Iterator[Iterable[Candidate]]:
+def _merged(fitted: Sequence[FittedOperator], problem: LearningProblem) -> Iterator[Iterable[Candidate]]:
     """Yield, for each possible merge, all candidates after this merge; the narrowest types come first.
 
     A merge replaces each candidate that takes part in it by a copy with the wider types. The copies have
@@ -165,17 +185,17 @@ def _merged(fitted: Sequence[FittedOperator]) -> Iterator[Iterable[Candidate]]:
     per replaced candidate, until `merge_duplicates` turns the copies into one candidate. The other
     candidates are unchanged.
     """
-    for merge in _merges(fitted):
+    for merge in _merges(fitted, problem):
         absorbed = [member.candidate for member in merge.members]
         rest = (one.candidate for one in fitted if one.candidate not in absorbed)
         yield (*rest, *(member.widened(merge.types) for member in merge.members))
 
 
-def _merges(fitted: Iterable[FittedOperator]) -> list[_Merge]:
+def _merges(fitted: Iterable[FittedOperator], problem: LearningProblem) -> list[_Merge]:
     """Return the possible merges of candidates that differ only in types, narrowest types first.
 
-    There is no merge if one of the operators has a precondition whose predicate does not accept the wider
-    types: the merged operator could not require it.
+    There is no merge if one of the operators needs a precondition whose predicate does not accept the wider
+    types (see `_Member.can_widen`): the merged operator could not require it.
     """
     groups: dict[UntypedForm, list[_Member]] = {}
     for one in fitted:
@@ -186,7 +206,7 @@ def _merges(fitted: Iterable[FittedOperator]) -> list[_Merge]:
         pairs = itertools.combinations([member.types for member in group], 2)
         for types in {types for pair in pairs if (types := _common_types(*pair)) is not None}:
             members = tuple(member for member in group if _common_types(member.types, types) == types)
-            if all(member.can_express(types) for member in members):
+            if all(member.can_widen(types, problem) for member in members):
                 merges.append(_Merge(_width(types), types, members))
     return sorted(merges, key=lambda merge: (merge.width, merge.members[0].candidate.text, merge.types))
 
