@@ -55,9 +55,9 @@ class AtomTable:
         self._only_about: dict[frozenset[int], int] = {}
 
     def with_atoms(self, keys: Sequence[AtomKey], predicates: Mapping[str, Predicate]) -> AtomTable:
-        """Return a table of the same objects in which the atoms with the given keys are numbered in order.
+        """Return a table of the same objects with other atoms: the one with the first key gets number 0.
 
-        `predicates` contains the predicates of these atoms, by name.
+        `keys` holds one `AtomKey` per atom, `predicates` the predicates of these atoms by name.
         """
         table = AtomTable(())
         table.objects, table.object_number = self.objects, self.object_number
@@ -137,14 +137,14 @@ class AtomTable:
         return number
 
     def find(self, key: AtomKey) -> int | None:
-        """Return the number of the atom with the given key, or None if the atom has no number."""
+        """Return the number of the ground atom with the given `AtomKey`; None if it has no number."""
         known = self._bits.get(key)
         return None if known is None else known.bit_length() - 1
 
     def ground(self, lifted: Iterable[AtomKey], binding: Sequence[int]) -> int:
         """Replace the variables of lifted atoms by objects, and return the mask of the resulting atoms.
 
-        `lifted` holds the keys of the lifted atoms, and `binding` the object number of each variable.
+        `lifted` holds the `AtomKey` of each lifted atom, and `binding` the object number of each variable.
         Resulting atoms without a number are omitted.
         """
         mask, find = 0, self._bits.get
@@ -160,10 +160,9 @@ class AtomTable:
         return mask
 
     def without_number(self, lifted: Iterable[AtomKey], binding: Sequence[int]) -> frozenset[AtomKey]:
-        """Replace the variables of lifted atoms by objects; return the keys of atoms that have no number.
+        """Replace the variables of lifted atoms by objects; return the ground atoms without a number.
 
-        `lifted` holds the keys of the lifted atoms, and `binding` the object number of each variable. Of
-        the resulting ground atoms, only those without a number are returned.
+        Atoms are given and returned as `AtomKey`s. `binding` has the object number of each variable.
         """
         keys = ((name, tuple([binding[variable] for variable in variables])) for name, variables in lifted)
         return frozenset(key for key in keys if key not in self._bits)

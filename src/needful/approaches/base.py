@@ -49,8 +49,8 @@ class ClimbObserver(Protocol):
     def observe_hypothesis(self, uncovered: int, operators: int, transitions: int) -> None:
         """Receive the size of a new hypothesis.
 
-        The hypothesis has `operators` operators. Of all `transitions` transitions, they leave `uncovered`
-        unexplained.
+        The hypothesis has `operators` operators. They explain all but `uncovered` of the demonstrated
+        transitions, whose number is `transitions`.
         """
         ...
 

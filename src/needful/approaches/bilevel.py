@@ -54,8 +54,8 @@ class BilevelApproach:
         learn_operators: the operator learner.
         operator_config: the settings of the operator learner, as stored in model.json.
         replay_count: the number of replays that the operator learner needs.
-        watched: returns an operator learner that also reports its hill climbing to the given observer; None
-            if the operator learner does not support observers.
+        watched: takes an observer and returns a variant of `learn_operators` that reports each step of its
+            hill climbing to the observer. None if there is no such variant.
     """
 
     name: str
@@ -223,8 +223,9 @@ def with_experiments(
     """Return the learned model, corrected by experiments in the simulator.
 
     An experiment executes an operator's controller in the simulator. If an atom becomes false although the
-    operator predicts that it stays true, the operator gets a delete for it (`add_side_effects`).
-    Preconditions that prove unnecessary are dropped (`drop_accidental_preconditions` lists the exceptions).
+    operator predicts that it stays true, the operator gets a delete effect or delete pattern for it
+    (`add_side_effects`). Preconditions without which the controller still achieves the operator's effects
+    are dropped (`drop_accidental_preconditions` lists the exceptions).
 
     The learner then tries to solve `practice_tasks`. If it solves a task only with an assumption, such as
     that a precondition is not needed, the solution becomes a demonstration (`Practice`). `learn_again`
@@ -275,7 +276,7 @@ class _TestedModel:
 
 
 def _examine(learned: LearnedModel, execute: Execute, config: ExperimentConfig, seed: int) -> _TestedModel:
-    """Add side effects to the operators of a model, then examine their preconditions."""
+    """Correct a model by experiments in the simulator, without practice; see `with_experiments`."""
     situations = find_situations(learned.model, learned.demonstrations, execute)
     model, side_effects = add_side_effects(
         learned.model, situations, execute, seed, config, learned.operators.unnecessary_effects

@@ -36,12 +36,12 @@ def necessary_approach(name: str, description: str, config: OperatorLearningConf
     def learn(
         demonstrations: Demonstrations, replays: Demonstrations = (), deadline: Deadline = NO_DEADLINE
     ) -> LearnedOperators:
-        # Replays are ignored: they have no goal, so none of their changes is necessary for a goal.
+        # Ignore replays (random actions): they have no goal, so none of their changes is needed for one.
         return learn_operators(demonstrations, config, deadline)
 
     def watched(observer: ClimbObserver) -> LearnOperators:
         def reduce(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-            # Hill climbing calls `reduce` with each hypothesis that it reaches, so report it here.
+            # Hill climbing calls `reduce` with each set of operators that it reaches, so report it here.
             objective = start.objective
             observer.observe_hypothesis(objective.uncovered, objective.operators, problem.size)
             return config.reduce(start, problem)

@@ -100,8 +100,8 @@ class Practice:
     def without_misleading(self, model: PlanningModel, attempt: Attempt) -> tuple[PlanningModel, Attempt]:
         """Remove operators from the model as long as more tasks are solved without them.
 
-        An operator that was learned from a lucky success can make plans fail. `attempt` is the result of
-        trying the tasks with the whole model.
+        A practice task may be solved by luck, and an operator learned from it can make other plans fail.
+        `attempt` is the result of trying the tasks with the whole model.
         """
         for name in attempt.failing:
             operators = tuple(one for one in model.operators if one.name != name)
@@ -117,10 +117,11 @@ class Practice:
     ) -> dict[int, Demonstration]:
         """Solve unsolved tasks by making assumptions; return the solutions as demonstrations.
 
-        `unsolved` has the indices of tasks that the examined model does not solve. The result maps the
-        indices of the tasks that were solved here to their demonstrations.
+        `unsolved` has the indices of tasks that the model `examined.model` does not solve. The result maps
+        the indices of the tasks that were solved here to their demonstrations.
 
-        The assumptions are that the samplers are too narrow, or that doubtful preconditions are not needed.
+        The assumptions are that the samplers are too narrow, or that doubtful preconditions are not needed:
+        no experiment showed that they are (`examined.doubtful`).
         Of the tasks that no assumption solves, at most `MAX_EXPLORED` are explored (see `_explore`).
         """
         assumptions = [_uniform_parameters, *_weaker_preconditions(examined)]
@@ -189,7 +190,8 @@ def _uniform_parameters(model: PlanningModel) -> PlanningModel:
 def _weaker_preconditions(examined: ExaminedPreconditions) -> Iterator[Assumption]:
     """Yield functions that remove doubtful preconditions from the operators of a model.
 
-    Each function removes one doubtful precondition, all doubtful ones of one operator, or all of them.
+    A precondition is doubtful if no experiment showed that it is needed. Each function removes one doubtful
+    precondition, all doubtful ones of one operator, or all of them.
     """
     doubtful = {name: atoms for name, atoms in sorted(examined.doubtful.items()) if atoms}
     yield from (

@@ -39,7 +39,7 @@ from needful.evaluation.run_folder import command_text
 FAILED = 1
 WRONG_USAGE = 2
 INTERRUPTED = 130
-# A description of a plan lists at most this many suspected operators.
+# A description of a plan lists at most this many suspects: ground operators whose tries all failed.
 MAX_SUSPECTS = 10
 
 # If stderr is not a terminal, this is the number of seconds between two progress lines.
@@ -157,7 +157,7 @@ class ProgressBars:
         return lambda done: self._bars.update(task, completed=done)
 
     def line(self) -> str:
-        """Return a line with the stage, its finished parts and its time; empty before the first stage."""
+        """Return a line such as "Collecting: 3 of 20, 12 s"; empty before the first stage."""
         if self._current is None:
             return ""
         task = self._bars.tasks[self._current]
@@ -172,7 +172,7 @@ class ProgressBars:
 
 
 class _PartsColumn(MofNCompleteColumn):
-    """The number of finished parts and of all parts; empty if the number of all parts is not known."""
+    """Finished and total parts of a stage, such as "3/20" tasks; empty if the total is not known."""
 
     def render(self, task: Task) -> Text:
         return super().render(task) if task.fields["counted"] else Text()
@@ -276,7 +276,8 @@ def describe_plan(result: PlanningResult) -> str:
 def _describe_changes(operator: GroundOperator, before: AbstractState) -> list[str]:
     """Return a line with the atoms that a step adds (+) and one with those that it deletes (-).
 
-    `before` is the abstract state before the step. Atoms that hold in it do not count as added.
+    `before` has the atoms that had to hold before the step, and so were checked. Only these can match a
+    delete pattern of the operator, and they do not count as added.
     """
     matched = {atom for atom in before for one in operator.delete_patterns if one.matches(atom)}
     added = sorted(operator.add_effects - before)
@@ -286,7 +287,7 @@ def _describe_changes(operator: GroundOperator, before: AbstractState) -> list[s
 
 
 def _describe_suspects(result: PlanningResult) -> list[str]:
-    """Return a heading, and one line per suspected ground operator; empty if there are none."""
+    """Return a heading and one line per suspect (a ground operator whose tries all failed), if any."""
     if not result.suspects:
         return []
     shown = [f"  {suspect}" for suspect in result.suspects[:MAX_SUSPECTS]]

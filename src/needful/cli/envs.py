@@ -1,4 +1,4 @@
-"""`needful envs`: list the domains. `needful check-env`: check your environment against the contract."""
+"""`needful envs`: list the domains. `needful check-env`: check the class of your environment for errors."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _row(name: str, entry: CatalogueEntry) -> dict[str, Any]:
 def domain_sizes(name: str) -> Sizes:
     """Return how many types, predicates, controllers and objects a domain has.
 
-    Unless the catalogue has these numbers, the objects are counted in some sampled tasks.
+    If these numbers are not in `CATALOGUE`, the objects are counted in `SAMPLED_TASKS` tasks per split.
     """
     known = CATALOGUE[name].sizes
     if known is not None:

@@ -55,9 +55,9 @@ def new_env(
 
 
 def _unedited(name: str, class_name: str) -> FolderKind:
-    """Return the kind of folder that `--force` may replace: one in which the user edited no file.
+    """Return a description of the folders that `--force` may replace: the user edited no file in them.
 
-    A file is unedited if its text is one that `needful new-env` writes, with any source of demonstrations.
+    A file is unedited if `needful new-env` writes the same text for at least one `DemonstrationSource`.
     """
     texts: dict[str, list[str]] = {}
     for source in DemonstrationSource:

@@ -235,7 +235,7 @@ def _presets(name: str) -> tuple[str, ...]:
 
 
 def _jobs(requested: RequestedOutputs, settings: SweepSettings, presets: Sequence[str]) -> tuple[Job, ...]:
-    """Return the jobs of all presets, ordered by seed."""
+    """Return the jobs of the requested tables and figures with each of the presets, ordered by seed."""
     try:
         jobs = [job for preset in presets for job in jobs_for(requested, replace(settings, preset=preset))]
     except InvalidInputError as error:

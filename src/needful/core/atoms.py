@@ -18,7 +18,7 @@ BatchClassifier: TypeAlias = Callable[[State], Iterable[tuple[Object, ...]]]
 
 
 class Typed(Protocol):
-    """An argument of a predicate: an object, a variable, or a wildcard of a delete pattern."""
+    """An argument of a predicate: an object, a variable, or a `Wildcard`, which stands for any object."""
 
     @property
     def type(self) -> Type:
@@ -39,7 +39,8 @@ class Predicate:
         classifier: returns whether the predicate holds for a tuple of objects in a state.
         batch_classifier: optional; returns all tuples of objects for which the predicate holds in a state.
             Provide it if it is faster than one call of `classifier` per tuple.
-        definition: optional; the definition that the classifier was made from, as data.
+        definition: optional; what the classifier computes, as data that can be stored in a file, such as
+            "the distance between two objects is at most 0.1". See `needful.core.definitions`.
     """
 
     name: str
@@ -133,7 +134,7 @@ class LiftedAtom:
 
 @dataclass(frozen=True, slots=True)
 class NegatedAtom:
-    """The condition that an atom does not hold, written `~atom`; `oracle_operator` accepts it."""
+    """A precondition of hand-written operators: an atom must not hold. Written `~atom`."""
 
     atom: LiftedAtom
 

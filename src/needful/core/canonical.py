@@ -17,12 +17,13 @@ from needful.core.atoms import LiftedAtom
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Operator
 
-# One atom or delete pattern of an operator: a text and the indices of its variables. The text holds the
-# role (such as "add" or "delete"), the predicate and, for a delete pattern, the types of its wildcards.
+# One atom or `DeletePattern` of an operator: a text and the indices of its variables. The text holds the
+# role (such as "add" or "delete") and the predicate. In a delete pattern such as `On(?x, *:block)`, the
+# wildcard `*:block` stands for every block; the text then also holds the types of the wildcards.
 Incidence: TypeAlias = tuple[str, tuple[int, ...]]
 
-# An operator without the names and types of its variables: the controller's name, the indices of the
-# controller's arguments, the number of variables, and the atoms and delete patterns.
+# An operator with numbers instead of variables, so without their names and types: the controller's name,
+# the numbers of the controller's arguments, the number of variables, and the atoms and delete patterns.
 UntypedForm: TypeAlias = tuple[str, tuple[int, ...], int, tuple[Incidence, ...]]
 
 # The limit of `_search`, which tries orders of variables. At each branch, the search always tries the first
@@ -73,8 +74,8 @@ def untyped_form(operator: Operator) -> tuple[UntypedForm, tuple[Variable, ...]]
     """Return the operator with indices instead of variables, and the variables in the order of the indices.
 
     Two operators with equal untyped forms differ only in the names and types of their variables. Variables
-    of the two operators correspond to each other if they have the same index. Interchangeable variables are
-    ordered by type and name.
+    of the two operators correspond to each other if they have the same index. Variables that can be swapped
+    without changing the operator's atoms are ordered by type and name.
     """
     fixed = tuple(dict.fromkeys(operator.controller_arguments))
     free = (variable for variable in operator.parameters if variable not in fixed)

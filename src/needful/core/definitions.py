@@ -60,7 +60,10 @@ class Definition:
 
     @property
     def arguments(self) -> tuple[Type, ...]:
-        """The types of the predicate's arguments; a quantified object is not an argument."""
+        """The types of the predicate's arguments.
+
+        The predicate "the nearest block is less than 0.1 m away from ?x" has only the argument `?x`.
+        """
         return self.expression.arguments
 
     @property
@@ -136,7 +139,8 @@ class Conjunction:
 
     Attributes:
         arguments: the types of the objects.
-        parts: each definition, with the positions of its arguments among those of the conjunction.
+        parts: each definition, with the positions of its arguments among those of the conjunction. In
+            "?x is near ?y, and ?y is red", the positions are (0, 1) and (1,).
     """
 
     arguments: tuple[Type, ...]

@@ -199,8 +199,8 @@ class Expression:
         kind: the name of the kind, one of `KINDS`, or a formula (see `parse_formula`).
         types: the type of each object.
         features: for each object, the features that the kind uses, in the kind's order.
-        quantifier: None, "min" or "max". With "min" or "max", the value is the least or greatest value over
-            all objects of the last type, except the arguments. The last object is then not an argument.
+        quantifier: None, "min" or "max". With "min", the value is the least one over all objects of the
+            last type that are not arguments, such as the distance from the argument to the nearest block.
     """
 
     kind: str
@@ -236,7 +236,7 @@ class Expression:
 
     @property
     def arguments(self) -> tuple[Type, ...]:
-        """The types of the objects that the expression is a function of."""
+        """The types of the objects to pass to `value`: all types, or all but the last with a quantifier."""
         return self.types if self.quantifier is None else self.types[:-1]
 
     @property
@@ -299,10 +299,10 @@ def _without_repetitions(values: np.ndarray, domains: Sequence[Sequence[Object]]
 
 
 def _on_axis(column: np.ndarray, index: int, count: int) -> np.ndarray:
-    """Reshape an array with the axes state, object, feature, so that several such arrays broadcast.
+    """Reshape an array (states, objects, features), so that several such arrays broadcast.
 
-    The result has `count` axes for objects instead of one. The objects are on the axis number `index` of
-    these axes; the others have length 1.
+    The object axis is replaced by `count` axes of length 1, except that axis `index` has the objects. With
+    index 1 of 2, the shape (5, 3, 2) becomes (5, 1, 3, 2).
     """
     shape = [column.shape[0], *([1] * count), column.shape[2]]
     shape[1 + index] = column.shape[1]

@@ -67,9 +67,9 @@ def _unreachable_goal(atoms: Sequence[GroundAtom]) -> FailureCause:
 
 
 def _doubtful_operator(failure: Failure, suspects: Sequence[Suspect]) -> FailureCause | None:
-    """Blame the failed operator if several of its groundings missed the same predicted effect.
+    """Blame the failed operator if the same add effect did not come true for several of its groundings.
 
-    Returns None if this is not the case.
+    Returns None if there is no such add effect.
     """
     if failure.operator is None:
         return None
@@ -125,13 +125,13 @@ def _rejections(failure: Failure) -> str:
 
 
 def _listed_rejections(failure: Failure) -> str:
-    """Return a note on how many rejected draws are in `failure.draws`; empty if none is left out."""
+    """Return a note such as "; the first 5 are shown", or "" if `failure.draws` has all rejected draws."""
     listed = sum(draw.outcome is Outcome.NOT_INITIABLE for draw in failure.draws)
     return f"; the first {listed} are shown" if failure.unlisted else ""
 
 
 def _missed_atoms(step: str, failure: Failure, ran: Sequence[Draw]) -> FailureCause:
-    """Explain the failure of a step whose controller ran, but did not reach the subgoal."""
+    """Explain a step whose controller ran, but after which atoms that the plan needs did not hold."""
     always = frozenset[GroundAtom](ran[0].missing).intersection(*(draw.missing for draw in ran))
     tries = "its only try" if len(ran) == 1 else f"each of {len(ran)} tries"
     others = sum(draw.outcome is Outcome.NOT_INITIABLE for draw in failure.draws) + failure.unlisted

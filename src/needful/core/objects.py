@@ -129,9 +129,9 @@ class InjectiveTuples:
 
     The tuples are counted without listing them. Each domain is the set of all objects of one type. A type
     has at most one parent, so two domains are either nested or disjoint. Objects are chosen from the
-    smallest domain first. For a domain of n objects, let k be the number of earlier domains inside it. Then
-    k of its objects are already used, and n - k choices remain. The number of tuples is the product of
-    these numbers n - k.
+    smallest domain first. If k of the earlier domains are subsets of a domain of n objects, k of these are
+    already used, and n - k choices remain. The number of tuples is the product of these numbers n - k.
+    For example, two of 3 blocks and one of 5 items (the blocks and two cups) give 3 * 2 * (5 - 2) tuples.
     """
 
     domains: tuple[tuple[Object, ...], ...]

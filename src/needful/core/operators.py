@@ -1,4 +1,4 @@
-"""Operators that predict only the necessary changes, ground operators, and operators with their data.
+"""Operators, ground operators, and operators with the transitions that they were learned from.
 
 The paper writes an operator as a tuple ⟨args, P, E+, E-, Q, C, cargs⟩. In the same order, the attributes of
 `Operator` are `parameters`, `preconditions`, `add_effects`, `delete_effects`, `delete_patterns` (the
@@ -24,7 +24,7 @@ from needful.errors import InvalidInputError
 
 @dataclass(frozen=True, slots=True)
 class Wildcard:
-    """An argument of a delete pattern; it matches every object of its type."""
+    """An argument of a `DeletePattern`, such as `*:block`; it matches every object of its type."""
 
     type: Type
 
@@ -40,10 +40,11 @@ PatternArgument: TypeAlias = Variable | Wildcard
 
 @dataclass(frozen=True, slots=True)
 class DeletePattern:
-    """A quantified delete effect: matching atoms are no longer predicted to hold, but may still hold.
+    """A quantified delete effect: after the action, it is unknown whether the matching atoms hold.
 
-    In the paper, all arguments are wildcards. Here, arguments can also be variables of the operator, as in
-    `OnTop(?book, *:obj)`. Such patterns match fewer atoms.
+    In the paper, all arguments are wildcards. Here, arguments can also be variables of the operator:
+    `OnTop(?book, *:obj)` matches the atoms `OnTop(book1, shelf)` and `OnTop(book1, desk)` if `?book` is
+    bound to `book1`.
     """
 
     predicate: Predicate

@@ -52,11 +52,12 @@ class Outcome(Enum):
 class Draw:
     """Parameters that were tried for a step, and why they failed.
 
+    The subgoal of a step is the set of atoms that must hold after it, see `necessary_atoms`.
+
     Attributes:
         parameters: the parameters of the controller; empty if it has none.
-        outcome: the kind of failure; `SUBGOAL_MISSED` if the controller ran, but subgoal atoms did not hold
-            afterwards.
-        missing: the subgoal atoms that did not hold afterwards.
+        outcome: the kind of failure; `SUBGOAL_MISSED` if the controller ran, but missed the subgoal.
+        missing: the atoms of the subgoal that did not hold afterwards.
         reason: the reason in words; empty if it is unknown.
         state: the state in which the controller ended; None if it did not run.
     """
@@ -85,8 +86,8 @@ class Failure:
         step: the index of the failed step of the plan.
         operator: the ground operator of that step; None if a policy acted.
         outcome: the kind of failure.
-        missing: the subgoal atoms that did not hold after the step. Empty if the step failed because a
-            negative precondition of the next step held; `detail` then names the atom.
+        missing: the atoms that had to hold after the step (see `necessary_atoms`), but did not. Empty if
+            an atom held that the next step forbids (a negative precondition); `detail` then names it.
         detail: an explanation for the user.
         draws: the parameters that were tried for the step in the state before it. Of the parameters with
             which the controller could not start, only the first few are kept.
@@ -114,12 +115,12 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Suspect:
-    """A ground operator whose effects may be wrong: its controller ran, but never reached the subgoal.
+    """A ground operator whose effects may be wrong: its controller ran, but its step failed in every try.
 
     Attributes:
         operator: the ground operator.
-        missing: the subgoal atoms that held after none of the tries. Empty if each atom held after at
-            least one try, or if the simulator reported a failure.
+        missing: the atoms that had to hold after the step, but did not hold after any try. Empty if each
+            of them held after at least one try, or if the simulator reported a failure.
         tries: the number of tries.
     """
 
@@ -157,7 +158,7 @@ class SearchStatistics:
 
 @dataclass(frozen=True, slots=True)
 class IgnoredPrecondition:
-    """A precondition that planning ignored; `operator` is the name of the operator that has it."""
+    """A precondition of the operator named `operator` that a plan ignores, see `PlanningResult.ignored`."""
 
     operator: str
     atom: LiftedAtom

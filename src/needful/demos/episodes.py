@@ -382,7 +382,7 @@ def _rows(columns: list[list[Any]], name: str) -> list[tuple[Any, ...]]:
 
 @contextmanager
 def _locate_errors(location: str) -> Iterator[None]:
-    """Convert `InvalidInputError` in the `with` block to `DemonstrationError`; `location` is the prefix."""
+    """Raise an `InvalidInputError` of the block as a `DemonstrationError`; `location` begins its text."""
     try:
         yield
     except InvalidInputError as error:

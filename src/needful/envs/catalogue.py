@@ -131,8 +131,8 @@ class KinderEntry:
     Attributes:
         module: the module that defines the class.
         class_name: the name of the class; its constructor takes the size.
-        letter: the letter before the size in the name of the domain; empty if the environment has only one
-            size.
+        letter: the letter before the size in the name of the domain, such as `b` in
+            `kinder/StickButton2D-b5`; empty if the environment has only one size.
         sizes: the sizes that KinDER registers, for example numbers of blocks or passages.
         description: one line of text.
     """
@@ -270,7 +270,7 @@ def register_all() -> tuple[str, ...]:
 
 
 def check_name(env: Environment, findings: Findings) -> None:
-    """Add a finding if the environment's name is invalid, too long, or the name of another domain."""
+    """Report a problem if the environment's name is invalid, too long, or the name of another domain."""
     location, remedy = ATTRIBUTES, SET_ATTRIBUTES
     with findings.catch("reading the attributes", location, remedy):
         if not re.fullmatch("[a-z0-9-]+", env.name):

@@ -366,7 +366,7 @@ def _copy(state: State) -> State:
 
 
 def _equal_features(one: State, other: State) -> bool:
-    """Return whether two states have equal features; for `SnapshotState`, `==` also compares histories."""
+    """Return whether two states have equal features; ignore the history that a `SnapshotState` also has."""
     return State.__eq__(one, other)
 
 

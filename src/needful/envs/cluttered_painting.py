@@ -253,9 +253,10 @@ def _move_operators() -> tuple[Operator, ...]:
 
 
 def _carry_operator(name: str, move: Controller, target: Variable, beside: Predicate) -> Operator:
-    """Return an operator that moves the robot to `target` with a held object.
+    """Return an operator that moves the robot, with a held object, to `target` (the box or the shelf).
 
-    After the move, only the held object is certain to be next to the robot; other NextTo atoms are unknown.
+    After the move, the robot is next to `target` and to the held object. The operator does not predict
+    which other objects the robot is next to.
     """
     next_to = NEXT_TO.lifted(ROBOT_VARIABLE, OBJ_VARIABLE)
     return oracle_operator(

@@ -159,10 +159,10 @@ class Environment(ABC):
         return ()
 
     def confirms(self, task: Task, actions: Sequence[GroundController]) -> bool:
-        """Return whether a plan that solves a task in simulation also does so in the original environment.
+        """Return whether a plan that solves a task in `simulate` also solves it in the original simulator.
 
-        By default True. Override it if `simulate` only models an original environment, in which a plan must
-        also succeed. Evaluation counts a task as solved only if its plan is confirmed.
+        By default True. Override it if `simulate` imitates a simulator of another package: run the plan in
+        that simulator. Evaluation counts a task as solved only if this method returns True.
         """
         return True
 
@@ -188,7 +188,7 @@ class Environment(ABC):
 class MultiStepEnvironment(Environment):
     """A domain in which every controller has a policy, which chooses low-level actions one by one."""
 
-    # The horizon counts low-level actions. Allow 100 actions of MAX_STEPS low-level actions each.
+    # In low-level actions: enough for 100 controller calls of MAX_STEPS low-level actions each.
     horizon: int = 100 * MAX_STEPS
 
     @abstractmethod
@@ -212,7 +212,7 @@ class MultiStepEnvironment(Environment):
         memory: dict[str, object] = {}
         for steps in range(1, MAX_STEPS + 1):
             after = self.step(state, policy.act(state, action, memory))
-            # Call `terminal` only after an action, because a result of 0 steps means a failure.
+            # Never call `terminal` before the first low-level action: 0 steps would count as a failure.
             if policy.terminal(after, action, memory):
                 return after, steps
             if after.allclose(state, STUCK_TOLERANCE):
@@ -240,8 +240,9 @@ def oracle_operator(
         needs: the preconditions; `~atom` is a negative one, an atom that must not hold.
         adds: the add effects.
         deletes: the delete effects.
-        forgets: the atoms that become unknown. A predicate stands for all its atoms. A delete pattern is
-            an atom with wildcards, and stands for all atoms that match it.
+        forgets: the atoms, other than add effects, that may be true or false after the operator, because
+            it does not predict them. A predicate stands for all its atoms. A delete pattern is an atom with
+            wildcards, such as `OnTop(?book, *:obj)`, and stands for all atoms that match it.
     """
     controller, arguments = call
     conditions = tuple(needs)

@@ -78,7 +78,7 @@ class Findings:
             raise
         except BaseException as error:
             raised = f"{subject} raised {type(error).__name__}: {error}"
-            # The message of an `InvalidInputError` names what is wrong, so refer to it.
+            # The message of an `InvalidInputError` explains what to correct, so it replaces `remedy`.
             self.add(
                 (raised + error_location(error)).rstrip("."),
                 location,

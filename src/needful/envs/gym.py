@@ -225,16 +225,16 @@ class GymEncoding:
 
     Tasks may have at most `max_objects` objects and `max_goal_atoms` goal atoms. An observation has
 
-        features   float, objects x `columns`; 0 where the object's type lacks the feature
-        types      index of each object's type in the vocabulary
+        features   one row per object, one column per name in `columns`; 0 if its type lacks the feature
+        types      one row per object: index of the object's type in the vocabulary
         mask       1 for rows of `features` and `types` that are in use
-        goal       goal atoms x (1 + arguments): index of the predicate, then rows of objects
+        goal       one row per goal atom: index of the predicate, then the row of each argument (an object)
         goal_mask  1 for rows of `goal` that are in use
 
     and an action has
 
         controller index of the controller in the vocabulary
-        objects    row of each argument; entries beyond the controller's arity are ignored
+        objects    row of each argument in `features`; entries beyond the controller's arity are ignored
         parameters scaled from the controller's bounds to [-1, 1]; entries beyond its dimension are ignored
     """
 

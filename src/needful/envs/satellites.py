@@ -86,8 +86,8 @@ def _in_view(satellite: Point, theta: float, point: Point) -> bool:
 def _hides(entity: Point, satellite: Point, target: Point, occlusion: Occlusion) -> bool:
     """Return whether an entity hides the target from the satellite.
 
-    An entity hides the target if it is nearer than `CLEARANCE` to the line of sight. The first three
-    arguments are positions.
+    An entity hides the target if it is nearer than `CLEARANCE` to the line or segment through satellite and
+    target (see `Occlusion`). The first three arguments are positions.
     """
     sight_x, sight_y = target[0] - satellite[0], target[1] - satellite[1]
     dx, dy = entity[0] - satellite[0], entity[1] - satellite[1]
@@ -104,7 +104,7 @@ def _hides(entity: Point, satellite: Point, target: Point, occlusion: Occlusion)
 def _sees(state: State, objects: Sequence[Object], occlusion: Occlusion) -> bool:
     satellite, target = objects
     start, end = _position(state, satellite), _position(state, target)
-    # For speed, first test whether an entity is near the line of sight, because few entities are.
+    # For speed, test `entity not in objects` last: `_hides` is true for few entities.
     return _in_view(start, state.get(satellite, "theta"), end) and not any(
         _hides(_position(state, entity), start, end, occlusion) and entity not in objects
         for entity in state
@@ -252,7 +252,8 @@ class Satellites(Environment):
     def oracle_model(self) -> PlanningModel:
         """Return a model with seven operators.
 
-        After MoveTo, the satellite sees the object, and all other atoms of Sees are unknown.
+        MoveTo predicts that the satellite sees the object. It predicts no other atoms of Sees, because the
+        move may block or clear any line of sight.
         """
         satellite, target = Variable("?satellite", SATELLITE), Variable("?object", OBJECT)
         pair = (satellite, target)

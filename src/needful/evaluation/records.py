@@ -74,18 +74,18 @@ class RunRecord:
         domain, learner, seed, task: identify the task; `task` is its index among the test tasks.
         outcome: `solved`, or the kind of failure.
         seconds: wall-clock seconds by stage (grounding, search, refinement) and in total.
-        nodes_created, nodes_expanded, nodes_evaluated: counters of the abstract search, which is a graph
-            search. A tree search would create more nodes.
+        nodes_created, nodes_expanded, nodes_evaluated: counters of the search for abstract plans. It
+            expands a state only a limited number of times, even if many paths lead to it.
         abstract_plans: the number of abstract plans that were refined.
         samples: the number of parameter vectors drawn from samplers.
         plan_length: the number of actions in the plan, 0 if there is none.
         failure: one sentence about the step that failed, None if solved. If several abstract plans failed,
             it is about the plan that failed at the latest step.
-        missing: the atoms of the failed step's subgoal that did not hold after that step.
+        missing: the atoms that had to hold after the failed step, but did not.
         versions: versions of the packages that the result depends on, and the digest of needful's sources.
         config_hash: identifies the configuration of the run.
         objects: the number of objects in the task, 0 if unknown.
-        suspects: one sentence per ground operator whose controller ran without reaching its subgoal.
+        suspects: one sentence per ground operator whose effects may be wrong; see `Suspect`.
         ignored: the preconditions that the plan ignores, such as "IsDry(?x1) of Wash".
         execution: how the plan was executed, and the numbers of executed controllers and replans. None, and
             absent in files, for open-loop execution without failures and noise.

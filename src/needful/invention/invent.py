@@ -43,10 +43,10 @@ from needful.invention.scoring import DemonstrationAbstractor, Scored, Scorer
 from needful.invention.search import UsesByName, climb, first_steps, prune
 from needful.planning.planners import make_planner
 
-# With a simulator, the first search accepts only clear predicates. A predicate is clear if it excludes
-# enough false steps from plans, that is, steps without the predicted effects. Enough means: the costs of
-# the plans of these steps (see `Suffix`) add up to at least this share of the initial cost of all plans.
-# The other predicates are left to experiments, which find them more reliably.
+# With a simulator, the first search accepts only clear predicates: those that exclude many false steps
+# (steps without the predicted effects) from plans. The costs of the plans with these steps (see `Suffix`)
+# must add up to at least this share of the initial cost of all plans. Other predicates are left to
+# experiments, which find them more reliably.
 CLEAR_SHARE = 0.05
 # The value of `InventionConfig.keep` that withholds no predicate.
 KEEP_ALL = ("all",)

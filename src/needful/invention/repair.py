@@ -26,8 +26,8 @@ from needful.invention.search import UsesByName, true_uses
 MIN_IMPROVEMENT = 0.25
 # Of all proposals that exclude the same failed uses, at most this number are tried.
 MAX_EQUIVALENT = 2
-# The maximum number of times that bounds are widened (see `widen_bounds`). Each time, there are more states
-# for experiments with other predicates, because a precondition with a wider bound holds in more states.
+# The maximum number of times that bounds are widened (see `widen_bounds`). A precondition with a wider
+# bound holds in more states. So next, bounds of other preconditions can be tested in more states.
 WIDENINGS = 3
 
 
@@ -65,7 +65,7 @@ class Experience:
                 some.update(dict.fromkeys(found.get(operator.name, ())))
 
     def of(self, operator: Operator) -> tuple[Sequence[Use], Sequence[Use]]:
-        """Return the true uses of an operator, and the false ones that its preconditions do not exclude."""
+        """Return the uses in which an operator worked, and the failures in which its preconditions held."""
         true, false = self.uses.get(_identity(operator), ({}, {}))
         return tuple(true), tuple(use for use in false if _applicable(operator, use))
 

@@ -44,12 +44,12 @@ def add_proposal(
 ) -> tuple[Predicate, ...]:
     """Return the predicates with a proposal for an operator added to them.
 
-    First case: exactly one predicate, or part of a conjunction, differs from the proposal only in the
-    bound. If the operator needs this predicate for the same objects, the predicate gets the proposal's
-    bound. If the operator does not need it, the proposal becomes a second predicate, because operators can
-    need different bounds: the distances for grasping and for placing may differ. If `usual` is False, it is
-    the other way round: if the operator needs the predicate, the proposal becomes a second predicate;
-    otherwise the predicate gets the proposal's bound.
+    First case: exactly one predicate (or part of one) differs from the proposal only in the bound.
+
+    - If the operator needs this predicate for the same objects, the predicate gets the proposal's bound.
+    - Otherwise, the proposal becomes a second predicate, because operators can need different bounds: the
+      distances for grasping and for placing may differ.
+    - If `usual` is False, the two results are exchanged.
 
     Second case: there is no such predicate, or there are several. If `usual` is True, the proposal is
     combined with the predicates that the operator needs for the same objects. The result is a conjunction.
@@ -143,7 +143,8 @@ def without_part(predicates: Sequence[Predicate], left_out: Definition) -> tuple
 def refit(predicate: Predicate, operators: Sequence[Operator], uses: Mapping[str, Uses]) -> Predicate:
     """Return the predicate with bounds that are fitted to the known uses of operators.
 
-    The bounds separate the true from the false uses of the operators that need the predicate.
+    For the operators that need the predicate, the bounds separate uses with the predicted effects from
+    uses without them.
     """
     needing = [
         (operator, atom)

@@ -43,12 +43,13 @@ QUICK_LEARNER = OperatorLearningConfig(
     effects=necessary_effects_only,
     negatives=positive_preconditions_only,
 )
-# Learning operators is stopped after `MAX_CHECKS` checks of the deadline, or after
+# The learner checks its deadline regularly. It is stopped after `MAX_CHECKS` checks, or after
 # `MAX_CHECKS_PER_TRANSITION` checks per transition if that is more. The limit is reached only if the
 # predicates lead to far too many operators: in our domains, useful predicates need at most half the checks.
 MAX_CHECKS, MAX_CHECKS_PER_TRANSITION = 15_000, 25
-# A predicate is rejected if all demonstrations give more than this many times as many operators as the
-# training demonstrations: the additional operators describe accidents of single demonstrations.
+# With a new predicate, operators are learned from the training demonstrations, and then from all
+# demonstrations. If this multiplies the number of operators by more than this factor, the predicate is
+# rejected: the additional operators describe accidents of single demonstrations.
 MAX_GROWTH = 1.5
 # The cost of a plan is the difference between its length and the length of the rest of the demonstration.
 # If the plan is longer than the rest, `TOO_LONG` is added. If the lengths are equal, but the actions

@@ -78,10 +78,9 @@ def _best_addition(
 ) -> tuple[Proposal, Scored] | None:
     """Return the proposal with the highest value, and the scored predicates that include it.
 
-    The value of a proposal is the reduction of the cost, divided by the proposal's complexity. A reduction
-    by more than the weight of the false uses that the proposal excludes counts only as this weight. So
-    `Proposal.value` is an upper bound of the value. The proposals are sorted by this bound, and are tried
-    until it is below the best value. Return None if no value reaches `MIN_GAIN`.
+    The value of a proposal is the reduction of the cost, but at most `Proposal.excluded`, divided by the
+    proposal's complexity. So `Proposal.value` is an upper bound of the value. The proposals are sorted by
+    this bound, and are tried until it is below the best value. Return None if no value reaches `MIN_GAIN`.
 
     A proposal is rejected if the operators learned with it do not generalise to all demonstrations. All
     proposals with the same types of arguments are then rejected too: they usually hold in the same states.
@@ -177,7 +176,10 @@ def _working_steps(
 
 
 def _bind(operator: Operator, arguments: Sequence[Object]) -> tuple[Object, ...] | None:
-    """Return the objects of the parameters, given those of the controller; None if they do not fit."""
+    """Return the object of each operator parameter, given the arguments of the executed controller.
+
+    Return None if an object has the wrong type, or if objects and parameters do not correspond one to one.
+    """
     bound: dict[Variable, Object] = {}
     for variable, obj in zip(operator.controller_arguments, arguments, strict=True):
         if bound.setdefault(variable, obj) != obj or not obj.type.is_subtype_of(variable.type):

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from needful.operator_learning.condition_proposals import Pattern, Proposal, ProposalKey
 from needful.operator_learning.partition import FittedOperator
 
-# If similar conditions were accepted this number of times for a controller, they are no longer evidence for
-# a further one.
+# A condition accepted for one operator of a controller is evidence for similar conditions of the other
+# operators of this controller, until this number of such conditions was accepted.
 MAX_ACCEPTED = 3
 
 
@@ -24,7 +24,8 @@ class AcceptedConditions:
     climbing deleted the operator that required it.
 
     Attributes:
-        divisions: the predicates of the accepted divisions into cases.
+        divisions: for each accepted proposal to divide an operator into several ones with different
+            conditions (see `Proposal`), the predicates in each of these conditions.
     """
 
     def __init__(self) -> None:
@@ -32,7 +33,7 @@ class AcceptedConditions:
         self.divisions: set[Pattern] = set()
 
     def add(self, proposal: Proposal) -> None:
-        """Remember that a proposal was accepted."""
+        """Remember that the conditions of a proposal were accepted for its operator."""
         self._counts[proposal.key] += 1
         if len(proposal.conditions) > 1:
             self.divisions.add(proposal.pattern)
@@ -49,8 +50,8 @@ class AcceptedConditions:
     def of_controller(self, fitted: FittedOperator) -> frozenset[Pattern]:
         """Return the patterns (names of predicates) of conditions accepted for an operator's controller.
 
-        Conditions that the operator itself requires are left out: they are no evidence that a second object
-        must satisfy the same condition.
+        Conditions that the operator itself requires are left out. For example, it requires that a tap is in
+        the room of the robot. This is no evidence that it requires a second tap.
         """
         own = {atom.predicate.name for atom in fitted.candidate.conditions}
         return frozenset(
@@ -62,7 +63,7 @@ class AcceptedConditions:
         )
 
     def of_several_others(self, fitted: FittedOperator) -> frozenset[Pattern]:
-        """Return the patterns of conditions accepted for two or more controllers except the operator's."""
+        """Return the patterns of conditions accepted for two or more other controllers; see `Pattern`."""
         controller = fitted.operator.controller.name
         others = Counter(
             key.pattern for key in self._counts if key.conditions == 1 and key.controller != controller
@@ -73,7 +74,7 @@ class AcceptedConditions:
         """Return for how many other controllers a condition with the same predicates was accepted.
 
         If the proposed condition has several predicates, conditions with these and further predicates count
-        as well. Divisions are never familiar.
+        as well. If the proposal is to divide the operator by several conditions, the result is 0.
         """
         if len(proposal.conditions) > 1:
             return 0
@@ -90,7 +91,7 @@ class AcceptedConditions:
 
 
 def with_further_bits(proposals: Sequence[Proposal]) -> Iterator[Proposal]:
-    """Yield the proposals with the evidence from similar proposals for other operators of the controller.
+    """Yield the proposals, with the evidence from the controller's other operators as `further_bits`.
 
     For example, `put(book)` has an operator for shelves and one for tables. Both may require that the robot
     is beside the furniture, and neither has enough evidence for this alone.

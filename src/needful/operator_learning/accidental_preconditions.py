@@ -32,8 +32,9 @@ from needful.core.state import State
 from needful.errors import CheckedSettings, DemonstrationError, at_least
 from needful.seeding import rng_for
 
-# An atom that becomes false in an experiment, against the prediction, can become a delete effect only if it
-# holds in no state in which the operator is applicable. At most this number of states is checked.
+# An experiment may make an atom false that should have stayed true. The atom can become a delete effect if
+# it holds in no state in which the operator, still with the tested precondition, is applicable. At most
+# this number of these states is checked.
 MAX_USUAL_SITUATIONS = 500
 
 
@@ -99,9 +100,10 @@ def drop_accidental_preconditions(
 
     To examine a precondition, experiments execute the operator's controller in states in which only this
     precondition does not hold. The precondition is dropped if there was at least one experiment, and all
-    predicted atoms held after each experiment. There is one exception: an atom may become false against the
-    prediction if it is no add effect and holds in no state in which the operator is applicable while it
-    still has the precondition. Such an atom becomes a delete effect.
+    predicted atoms held after each experiment. There is one exception: an experiment may make an atom false
+    that should have stayed true, if the atom holds in no state in which the operator, still with the
+    precondition, is applicable. No demonstration could show that the operator deletes this atom, so it
+    becomes a delete effect.
 
     Preconditions that are also add effects (keep effects) are never dropped. Operators that add nothing
     keep all their preconditions, because their experiments would succeed even if the controller did
@@ -323,7 +325,8 @@ class ExperimentRunner:
         """Run one experiment with a grounded operator; return the result of its best try.
 
         The controller is executed with up to `tries` samples of its parameters, until all predicted atoms
-        hold after a try. `ExperimentResult.changed` ignores the add effects in `may_fail`.
+        hold after a try. `ExperimentResult.changed` is true even if add effects in `may_fail` do not hold,
+        provided that all others do.
         """
         predicted = ground.apply(situation.atoms)
         controller = ground.operator.controller

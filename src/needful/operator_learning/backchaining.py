@@ -30,7 +30,7 @@ from needful.operator_learning.matching import SKIPPED, ChainLink, Matcher
 
 
 class OperatorLike(Protocol):
-    """An operator, or a candidate (an operator without the parts that are induced from data)."""
+    """An operator, or a `Candidate`: an operator without the parts that are induced from transitions."""
 
     @property
     def text(self) -> str:
@@ -158,15 +158,15 @@ def backchain(
     same `skip_purposeless`. `diff` compares that set with the current one. Links that cannot have changed
     are copied from `previous`. If no link changes, `previous` itself is returned.
 
-    Some transitions are skipped: they get the link `SKIPPED` instead of an operator. The terms ignored,
-    skippable and incidental are explained at `EncodedTransition`.
+    Some transitions are special. A skipped one gets the link `SKIPPED` instead of an operator. The terms
+    ignored, skippable and incidental are explained at `EncodedTransition`.
 
     - An ignored transition is always skipped.
-    - A skippable transition that adds no atom is skipped if no operator with a necessary add effect
-      explains it.
+    - A skippable transition that adds no atom is skipped, unless some operator explains it and one of the
+      operator's add effects, other than its preconditions, is necessary.
     - With `skip_purposeless`, the same is true for a skippable transition that adds atoms, but no necessary
       ones.
-    - The preconditions of an incidental transition that adds nothing necessary do not become necessary.
+    - If an incidental transition adds nothing necessary, no preconditions become necessary before it.
     """
     unchanged = previous.operator_texts <= diff.unchanged_texts
     if previous.links and unchanged and previous.controllers.isdisjoint(diff.new_by_controller):

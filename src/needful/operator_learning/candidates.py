@@ -32,11 +32,11 @@ MAX_ORDERS = 36
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Candidate(Abbreviated):
-    """An operator without induced parts, in canonical form, with preferences for some transitions.
+    """An operator without the parts that are induced from the transitions it explains; see the module.
 
     Attributes:
-        operator: the operator. It has add effects, required preconditions and quantified deletes from
-            `merge_types`. The other preconditions and deletes are induced later.
+        operator: the operator, in canonical form. It has add effects, required preconditions and quantified
+            deletes from `merge_types`. The other preconditions and deletes are induced later.
         text: the operator's text, by which candidates are sorted.
         interchangeable_indices: for each parameter, the indices of the parameters that can be swapped with
             it without changing the operator, including its own index.
@@ -58,7 +58,7 @@ class Candidate(Abbreviated):
 
     @property
     def conditions(self) -> frozenset[LiftedAtom]:
-        """The required preconditions that are no keep effects: conditions on further objects.
+        """The required preconditions that are not also add effects: conditions on further objects.
 
         These objects are not arguments of the controller (see `unnamed_objects`).
         """
@@ -97,10 +97,10 @@ def canonical_candidate(
     hints: Mapping[TransitionId, Mapping[Variable, int]],
     pinned: frozenset[TransitionId] = frozenset(),
 ) -> Candidate:
-    """Return the candidate of an operator without induced parts, with canonical variable names.
+    """Return a candidate with the parameters, preconditions and add effects of an operator.
 
-    All preconditions of the given operator become required preconditions; its delete effects are dropped.
-    The variables in `hints` (preferred objects per transition) are renamed like those of the operator.
+    All these preconditions become required preconditions; the delete effects are dropped. Variables get
+    canonical names, also those in `hints`, which contains the preferred objects for some transitions.
     """
     stripped, renaming = canonical_form(replace(operator, delete_effects=frozenset()))
     renamed = {

@@ -43,7 +43,7 @@ def encode_canonically(
 
 
 class _Recording(NamedTuple):
-    """One demonstration in which each atom and each action has a number (see facts in `Structure`).
+    """One demonstration; its atoms and actions are numbered after those of the demonstrations before it.
 
     Attributes:
         first: the number of the first atom. The atoms are numbered first, then the actions.
@@ -122,8 +122,8 @@ class _Reader:
         """Return the demonstrations read so far with canonical names, along with the user's names."""
         structure = self._structure
         # So far, relations (predicates and controllers) are numbered in the order in which they were read.
-        # `canonical_order` sorts relations and types with equal colours by number. Therefore number both in
-        # the order of their names.
+        # If the structure of the demonstrations does not distinguish two relations or types,
+        # `canonical_order` sorts them by number. Therefore number both in the order of their names.
         sorted_keys = sorted((name, kind) for kind, known in enumerate(self._numbers) for name in known)
         old_numbers = [self._numbers[kind][name] for name, kind in sorted_keys]
         relations = [self._found[number - 1] for number in old_numbers]

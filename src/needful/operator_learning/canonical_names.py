@@ -2,10 +2,10 @@
 
 The learner breaks ties by the order of names: of two operators that explain a transition equally well, it
 chooses the one whose text comes first. The user's names would thus affect the result. To avoid this, the
-learner works on demonstrations with canonical names, which contain indices in the order of
-`colour_refinement`. For example, the type at index 0 is called t000. Predicates and controllers share one
-order. The demonstrations themselves are sorted by this order, too (`canonical_encoding`). At the end,
-`CanonicalNames.restore` gives the learned operators the user's names.
+learner works on demonstrations with canonical names: for example, types are called t000, t001 and so on, in
+an order that `colour_refinement` derives from the structure of the demonstrations. Predicates and
+controllers share one order. The demonstrations themselves are sorted by structure, too
+(`canonical_encoding`). At the end, `CanonicalNames.restore` gives the learned operators the user's names.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ from needful.operator_learning.partition import FittedOperator
 class _Restored(NamedTuple):
     """An operator with the user's names.
 
-    `candidate_text` is the text of the candidate (the stripped operator), also with the user's names.
-    Operators are sorted by this text. Restoring the names may change the order of the parameters: `order`
-    contains, for each parameter, its index in the operator with canonical names.
+    `candidate_text` is the text of the operator's `Candidate` (the operator without the parts that are
+    induced from transitions), also with the user's names. Operators are sorted by this text. Restoring the
+    names may change the order of the parameters: `order` contains, for each parameter, its index in the
+    operator with canonical names.
     """
 
     candidate_text: str
@@ -87,7 +88,7 @@ class CanonicalNames:
         ]
 
     def _restore_data(self, fitted: FittedOperator, order: Sequence[int]) -> tuple[GroundedTransition, ...]:
-        """Return an operator's transitions, in the user's order of demonstrations; see `_Restored`."""
+        """Return an operator's transitions with the user's objects; `_Restored` explains `order`."""
         indices, objects = self.indices, self.objects
         data = sorted(
             [

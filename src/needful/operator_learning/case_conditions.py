@@ -42,7 +42,7 @@ from needful.operator_learning.unnamed_conditions import (
 # The maximum number of cases, and the minimum number of transitions of a case.
 MAX_CASES = 4
 MIN_TRANSITIONS = 2
-# See `supplied_keys`: an atom is returned if it still held before at least this number of transitions.
+# `supplied_keys` returns atoms that held before at least this number of an operator's transitions.
 MIN_SUPPLIED = 2
 # The maximum number of divisions of an operator for which the evidence is computed.
 MAX_DIVISIONS = 20
@@ -70,9 +70,8 @@ def best_division(
 
     The division must have at least `min_bits` of evidence.
 
-    The search for a division starts with a case that satisfies one of two conditions. Either the case
-    contains one of the `supplied` atoms (see `supplied_keys`), or the names of its predicates are one of
-    the sets in `predicates`.
+    One case of the division must contain one of the `supplied` atoms (see `supplied_keys`), or have exactly
+    the predicates of one of the sets in `predicates`.
     """
     if not supplied and not predicates:
         return None
@@ -89,7 +88,7 @@ def best_division(
 def linking_division(
     fitted: FittedOperator, opportunities: Opportunities, min_bits: float
 ) -> Division | None:
-    """Return the division by atoms that relate unrelated parameters to each other; None if there is none.
+    """Return a division by atoms that relate parameters which no precondition relates, or None.
 
     The division must have at least `min_bits` of evidence.
 
@@ -111,12 +110,13 @@ def linking_division(
 
 
 def supplied_keys(fitted: FittedOperator, purposeless: Iterable[EncodedTransition]) -> set[AtomKey]:
-    """Return the atoms that steps without purpose seem to supply for an operator.
+    """Return the atoms that an operator may need because steps without purpose added them before.
 
     A step has no purpose if nothing that it adds is known to be necessary later. `purposeless` contains
-    these steps. An atom is returned if it held before at least `MIN_SUPPLIED` of the operator's transitions
-    after such a step of the same demonstration had added it. The operator may thus need it. The atoms are
-    lifted over the operator's parameters and at most one unnamed object.
+    these steps. If the operator needs an atom that such a step added, the step has a purpose after all.
+    An atom is returned if it held before at least `MIN_SUPPLIED` of the operator's transitions, each time
+    added by such an earlier step. The atoms are lifted: their keys (see `AtomKey`) contain indices of the
+    operator's parameters, and mention at most one unnamed object.
     """
     added: dict[int, list[EncodedTransition]] = {}
     for step in purposeless:
@@ -139,7 +139,7 @@ class _CaseSearch:
     masks: bit i stands for the i-th transition of the operator's data.
 
     Attributes:
-        classes: a map from each case to its transitions, as a mask.
+        classes: a map from each case to the transitions before which it held, as a mask.
     """
 
     def __init__(
@@ -150,9 +150,9 @@ class _CaseSearch:
     ) -> None:
         """Find the cases.
 
-        Atoms about an unnamed object must relate it to a parameter, or be among the `supplied` atoms. If
-        `signatures` is None, only cases over the operator's parameters are found, with atoms that relate
-        parameters which no precondition relates.
+        A case about an unnamed object must contain an atom that relates the object to a parameter, or one
+        of the `supplied` atoms. If `signatures` is None, no cases about unnamed objects are found, and each
+        case must contain an atom about two parameters that no precondition relates.
         """
         self._fitted = fitted
         self._arity = len(fitted.operator.parameters)
@@ -190,8 +190,8 @@ class _CaseSearch:
     def _unnamed_features(self) -> dict[int, int]:
         """Return atoms about an unnamed object, and pairs of such atoms, that may define a case.
 
-        Each of them is a mask of `SignatureMasks`. It is mapped to the mask of the transitions before which
-        it held for some unnamed object.
+        An atom or a pair is a mask as in `SignatureMasks`. It is mapped to the mask of the transitions
+        before which it held for some unnamed object.
         """
         if self._signatures is None:
             return {}
@@ -245,7 +245,7 @@ class _CaseSearch:
         return found
 
     def largest(self, rest: int) -> Signature | None:
-        """Return the case with the most transitions of the mask `rest`; None if all have too few."""
+        """Return the case with the most transitions of the mask `rest`; None if below `MIN_TRANSITIONS`."""
         size = max(((members & rest).bit_count() for members in self.classes.values()), default=0)
         if size < MIN_TRANSITIONS:
             return None
@@ -287,13 +287,13 @@ class _CaseSearch:
         return Division(usable, evidence) if len(usable) == len(cases) else None
 
     def _size(self, cases: Iterable[Signature]) -> tuple[int, int]:
-        """Return the number of atoms with unnamed objects in all cases together, and that of all atoms."""
+        """Return how many atoms of the cases mention unnamed objects, and how many atoms there are."""
         atoms = [indices for case in cases for _, indices in case]
         named = range(self._arity)
         return sum(any(one not in named for one in indices) for indices in atoms), len(atoms)
 
     def condition(self, case: Signature) -> Condition | None:
-        """Return the condition of a case for the transitions that satisfy it."""
+        """Return a case as a `Condition`, with the transitions before which it held."""
         data = self._fitted.data
         if all(index in range(self._arity) for _, indices in case for index in indices):
             part = tuple(one for one, atoms in zip(data, self._named, strict=True) if case <= atoms)
@@ -305,7 +305,7 @@ class _CaseSearch:
 def _pruned(cases: Sequence[Signature], opportunities: Opportunities) -> list[Signature]:
     """Drop from each case the atoms that mention a second unnamed object and add hardly any evidence.
 
-    In the key of such an atom, the second object has the index `ANYTHING`.
+    The second object can be any object, so its index in the atom is `ANYTHING`.
     """
     pruned, evidence = list(cases), opportunities.bits(*cases)
     for index, case in enumerate(cases):
@@ -317,7 +317,7 @@ def _pruned(cases: Sequence[Signature], opportunities: Opportunities) -> list[Si
 
 
 def required_keys(operator: Operator) -> set[AtomKey]:
-    """Return the keys of an operator's preconditions."""
+    """Return an operator's preconditions as keys: names of predicates with indices of parameters."""
     index_of = {variable: index for index, variable in enumerate(operator.parameters)}
     return {lifted_key(atom, index_of) for atom in operator.preconditions}
 

@@ -25,9 +25,9 @@ import numpy.typing as npt
 
 from needful.core.limits import Deadline
 
-# The maximum number of times that ties are broken by giving a part a new colour: for types and relations
-# together, and then for objects (one object per demonstration each time). Parts that still have equal
-# colours afterwards are sorted by name.
+# Ties between parts with equal colours are broken by giving one of them a new colour: at most this number
+# of times for types and relations, and then at most this number of times for objects (one object per
+# demonstration each time). Parts that still have equal colours afterwards are sorted by name.
 MAX_CHOICES = 32
 
 Colours = npt.NDArray[np.uint64]
@@ -294,9 +294,9 @@ class _Refinement:
     def choose_objects(self) -> bool:
         """Give a new colour to one tied object per demonstration; return whether there was such an object.
 
-        An object is tied if another object of the demonstration has the same colour. Only objects that
-        occur in a fact with another tied argument are chosen. All other tied objects can be sorted in any
-        order, because their order does not affect the order of further objects.
+        An object is tied if another object of the demonstration has the same colour. An object is chosen
+        only if a fact also mentions another tied object: in Inside(block, box), a new colour of the block
+        then distinguishes the box, too. All other tied objects can be sorted in any order.
         """
         demonstrations = self._object_demonstrations
         order = np.lexsort((self.objects, demonstrations))

@@ -45,8 +45,8 @@ MIN_BITS = 2.0
 FAMILIARITY = 2.0
 # The number of demonstrations that are searched first for conditions that held before all transitions.
 SCREENING_DEMONSTRATIONS = 4
-# The minimum evidence for a condition on a group of consumed objects (see `consumed_groups`). A detour may
-# make the same atom false for two objects by chance.
+# The minimum evidence for a condition on several objects about which an operator makes the same atom false,
+# such as both hands of a robot (see `consumed_groups`). With few transitions, this can happen by chance.
 MIN_GROUP_BITS = 4.0
 # A condition on two objects to which no parameter is bound needs this much more evidence, in bits, than the
 # condition on the first of them alone.
@@ -73,14 +73,16 @@ class Proposal(NamedTuple):
     Attributes:
         fitted: the operator with its transitions.
         conditions: the proposed condition, or the conditions of the new operators.
-        bits: the evidence, in bits.
+        bits: the evidence, in bits; see the module `opportunities`.
         consumed: whether every transition made an atom of the condition false.
-        replaced: whether every transition also made such an atom true for another unnamed object.
-        excludes_false_claims: see `_excludes_false_claims`.
+        replaced: whether every transition also made this atom true for another unnamed object, as when a
+            vehicle leaves one place and reaches another.
+        excludes_false_claims: whether the condition may prevent the operator from predicting an atom that
+            does not hold afterwards; see `_excludes_false_claims`.
         repeated: whether another operator was divided by conditions with the same predicates.
         links: whether the conditions relate parameters that no precondition relates.
         known: whether another operator of the controller requires a condition with the same predicates, or
-            both operators make a precondition of the same predicate false.
+            makes a precondition false with the predicate of an atom that `consumed` is about.
         familiar: for how many other controllers a condition with the same predicates was accepted.
         further_bits: the evidence for conditions with the same predicates, of other operators of the
             controller.
@@ -106,9 +108,9 @@ class Proposal(NamedTuple):
     def is_promising(self, purposeless: Set[str], sometimes: Set[str]) -> bool:
         """Return whether the condition may be accepted; `unnamed_objects` lists the reasons.
 
-        A step has no purpose if it adds atoms, but none that is necessary later. `sometimes` contains the
-        names of the predicates of the atoms that such steps add, and `purposeless` only those that
-        `often_purposeless_steps` add.
+        A step has no purpose if it adds atoms, but none that is necessary later. A condition on these atoms
+        would give it a purpose. `sometimes` contains the names of the predicates of all such atoms, and
+        `purposeless` only of those added by `often_purposeless_steps`.
         """
         names = sometimes if self.consumed and self.bits >= MIN_BITS else purposeless
         gives_purpose = any(name in names for name, _ in self.atoms)
@@ -184,7 +186,7 @@ def _is_unique(kind: Type, condition: Condition) -> bool:
 
 
 def opportunities_of(fitted: FittedOperator, problem: LearningProblem) -> Opportunities:
-    """Return the opportunities of an operator (see `Opportunities`) in the demonstrations that use it."""
+    """Return where an operator could have been used (`Opportunities`) in the demonstrations that use it."""
     used = {transition.demonstration for transition, _ in fitted.data}
     demonstrations = sorted(
         (one for one in problem.demonstrations if one.index in used),
@@ -206,8 +208,8 @@ def proposals_for(
     controller require, and `familiar` those of several other controllers. For these patterns, conditions
     with little evidence are proposed too.
 
-    `wanted` contains names of predicates: conditions with none of them need `ENOUGH_BITS` of evidence,
-    unless every transition made an atom about their objects false. None stands for all predicates.
+    `wanted` contains names of predicates (None: all). Conditions without any of them are proposed only with
+    `ENOUGH_BITS` of evidence, or if every transition made an atom about their objects false.
     """
     opportunities = opportunities_of(fitted, problem)
     consumed = list(_about_consumed_objects(fitted, problem, opportunities))
@@ -269,7 +271,8 @@ def _shared_by_all(
     if not any(map(may_be_accepted, shared_conditions(screening, problem.signatures))):
         return
     conditions = problem.shared_conditions(fitted.data)
-    # For each number of objects, the atoms of the last condition on so many objects.
+    # The atoms of the latest condition on one object, and of the latest ones on two and three objects. A
+    # condition on two objects extends the latest one on one object, and so on.
     last: dict[int, Signature] = {}
     for shared in chain(conditions, _familiar_parts(conditions, familiar)):
         last[len(shared)] = _all_atoms(shared)
@@ -309,10 +312,11 @@ def _may_be_linked(atoms: Signature, datum: Datum) -> bool:
 def _familiar_parts(
     conditions: Iterable[SharedCondition], familiar: Set[Pattern]
 ) -> Iterator[SharedCondition]:
-    """Yield parts of conditions on one unnamed object: the atoms with the predicates of a familiar pattern.
+    """Yield parts of conditions on one unnamed object: the atoms whose predicates are `familiar`.
 
-    The other atoms often hold by chance. For example, all transitions of `close(door)` may have in common
-    that the robot is beside the door, and that a card lies in the room.
+    A pattern in `familiar` has the predicates of a condition that was accepted for other controllers. The
+    other atoms often hold by chance. For example, all transitions of `close(door)` may have in common that
+    the robot is beside the door, and that a card lies in the room.
     """
     names = sorted(sorted(min(pattern)) for pattern in familiar if len(pattern) == 1)
     for condition in conditions:
@@ -327,11 +331,10 @@ def divisions_of(
 ) -> Iterator[Proposal]:
     """Yield proposals to divide an operator into several operators with different conditions.
 
-    There are two kinds of divisions. A division of the first kind needs only `MIN_BITS` of evidence. One of
-    its conditions contains an atom in `supplied` (see `supplied_keys`), or has exactly the predicates of a
-    set in `known`: other operators were divided by conditions with these predicates. A division of the
-    second kind needs `ENOUGH_BITS`. Its conditions relate parameters that no precondition relates (see
-    `linking_division`).
+    The first proposal is the `best_division`, with at least `MIN_BITS` of evidence. One of its conditions
+    contains an atom in `supplied` (see `supplied_keys`), or has exactly the predicates of a set in `known`,
+    because other operators were divided by such conditions. The second one is the `linking_division`, with
+    at least `ENOUGH_BITS`. Its conditions relate parameters that no precondition relates.
     """
     opportunities = opportunities_of(fitted, problem)
     division = best_division(fitted, opportunities, supplied, known, problem.signatures, MIN_BITS)
@@ -348,9 +351,10 @@ def _division(
     """Yield a proposal to divide the operator by the atoms that its transitions made false.
 
     For example, `take(food)` takes food out of a cupboard or from a table. The operator is divided in two:
-    one requires that the food is in a cupboard, the other that it is on a table. If all food is always at
-    such places, this is too little evidence. Then conditions on a second object are added, for example that
-    the robot is beside the cupboard or the table. Nothing is yielded without `ENOUGH_BITS` of evidence.
+    one requires that the food is in a cupboard, the other that it is on a table. If all food is always in a
+    cupboard or on a table, this gives no evidence. Then conditions on a second object are added, for
+    example that the robot is beside the cupboard or the table. Nothing is yielded without `ENOUGH_BITS` of
+    evidence.
     """
     conditions = consumption_classes(fitted)
     if not conditions:
@@ -367,8 +371,8 @@ def _division(
 def _pruned(condition: SharedCondition, bits: float, opportunities: Opportunities) -> SharedCondition:
     """Return the condition without atoms that mention a further unnamed object and add hardly any evidence.
 
-    In the key of such an atom, the further object has the index `ANYTHING`. Only the atoms about the last
-    object of the condition can be such atoms. `bits` is the evidence for the condition.
+    The further object can be any object, so its index in the atom is `ANYTHING`. Only atoms about the last
+    object of the condition can mention a further one. `bits` is the evidence for the condition.
     """
     earlier, atoms = _all_atoms(condition[:-1]), condition[-1]
     for atom in sorted(key for key in atoms if ANYTHING in key[1]):

@@ -1,8 +1,8 @@
 """Test whether a condition on unnamed objects held before a transition.
 
-A condition is a set of lifted atoms, given by their keys. The atoms mention the parameters of an operator,
-and unnamed objects, to which no parameter is bound. A condition held if its atoms were true for some choice
-of unnamed objects.
+A condition is a set of lifted atoms, given by their keys: the name of the predicate, and one index per
+argument. An index stands for a parameter of an operator, or for an unnamed object, to which no parameter is
+bound. A condition held if its atoms were true for some choice of unnamed objects.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from needful.abstraction.atom_table import AtomKey, bits
 from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.induction import Datum
 
-# In the key of a lifted atom, this index stands for any object.
+# An argument of a lifted atom with this index, instead of the index of a variable, can be any object.
 ANYTHING = -1
-# A key whose name begins with this character is not an atom but a type test: the rest of the name is the
-# name of a type, and the test holds for objects of this type.
+# A key that begins with this character is no atom, but names a type. For example, (":package", (2,)) holds
+# if the object with the index 2 is a package.
 TYPE_PREFIX = ":"
 
 
@@ -61,8 +61,8 @@ def _satisfiable(
 ) -> bool:
     """Return whether objects for the remaining indices satisfy a condition before a transition.
 
-    `bound` contains the objects of the first indices. `by_last` contains, for each remaining index, the
-    atoms in which this index is the highest.
+    `bound` contains the objects already chosen for the first indices. `by_last` contains, for each
+    remaining index, the atoms in which this index is the highest.
     """
     if not by_last:
         return True

@@ -31,7 +31,8 @@ from needful.operator_learning.unnamed_conditions import (
     named_condition,
 )
 
-# Actions that consume more objects of the same kind than this are rare, and there are many possible orders.
+# The maximum number of objects in a group (see `consumed_groups`). Actions that consume larger groups are
+# rare, and all orders of a group are tried.
 MAX_GROUP = 3
 
 
@@ -45,7 +46,7 @@ class Consumption(NamedTuple):
     Attributes:
         atoms: the atoms about the object that held before every transition.
         objects: the number of the object in each transition.
-        replaced: whether each transition also adds such an atom for another unnamed object.
+        replaced: whether each transition also makes this lifted atom true for another unnamed object.
     """
 
     atoms: Signature
@@ -79,7 +80,7 @@ def consumed_objects(fitted: FittedOperator) -> list[Consumption]:
 
 
 def consumed_pairs(fitted: FittedOperator) -> list[Condition]:
-    """Return the conditions on two unnamed objects whose common atom every transition made false.
+    """Return conditions on two unnamed objects: every transition made an atom about both of them false.
 
     For example, `serve(client)` takes a batch out of a tank and makes In(batch, tank) false, but neither
     the batch nor the tank is an argument. In each transition, the lifted atom must become false for exactly
@@ -246,7 +247,7 @@ def with_second_objects(
 
 
 def _first_deletes_only_common_atoms(data: Sequence[Datum]) -> bool:
-    """Return whether each transition made at least the same lifted atoms false as the first one.
+    """Return whether all lifted atoms that the first transition made false became false in each transition.
 
     Return False if the first transition made an atom about an unnamed object false.
     """

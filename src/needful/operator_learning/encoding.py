@@ -47,8 +47,8 @@ class EncodedTransition:
             transition adds hold until that step. The demonstrator probably executed the controller again
             because the effect of this transition was not sufficient.
         incidental: whether the controller rarely adds an atom, and few demonstrations use it. The
-            transition is probably a detour, so backchaining need not make the preconditions of its operator
-            necessary.
+            transition is probably a detour. If it adds nothing necessary, earlier steps need not achieve
+            the preconditions of its operator.
     """
 
     number: int

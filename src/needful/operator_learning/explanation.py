@@ -84,7 +84,8 @@ class Occurrence(Abbreviated):
     Attributes:
         demonstration: the index of the demonstration.
         step: the index of the transition in the demonstration.
-        atom: the ground atom that became true, became false or stayed true (keep effect).
+        atom: the ground atom that became true, became false, or stayed true because it is a precondition
+            and an add effect (a keep effect).
         needed_by: for an add effect, what needs the atom: a later step or the goal. For a delete effect,
             the later step that needs the atom to be false, if any. None for other effects.
     """
@@ -126,10 +127,12 @@ class OperatorExplanation(Abbreviated):
         demonstrations: the number of demonstrations that these transitions belong to.
         adds: the reason for each add effect; counts transitions in which its atom became true and was
             necessary.
-        keeps: the reason for each keep effect; counts transitions after which its atom was necessary.
-        deletes: the reason for each atomic delete; counts transitions in which its atom became false.
-        patterns: the reason for each quantified delete; counts transitions in which it matches an atom that
-            became false and that no atomic delete of the operator deletes.
+        keeps: the reason for each keep effect (an add effect that is also a precondition); counts
+            transitions after which its atom was necessary.
+        deletes: the reason for each delete effect that is a single atom; counts transitions in which this
+            atom became false.
+        patterns: the reason for each delete effect with wildcards (see `DeletePattern`); counts transitions
+            in which it matches an atom that became false and that is in no single-atom delete effect.
         not_predicted: for each predicate's name, how many of its atoms became true in the transitions
             although the operator does not add them.
     """

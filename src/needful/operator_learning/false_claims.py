@@ -47,8 +47,8 @@ MIN_GROUNDINGS = 20
 class FalseClaims(NamedTuple):
     """The false claims about one transition: atoms that are predicted to hold after it, but do not hold.
 
-    `known` is a mask of the atoms that have a number, because they hold in some state of the demonstration.
-    `unknown` contains the keys of the other atoms.
+    `known` is a bit mask of the numbered atoms: those that hold in some state of the demonstration. The
+    other atoms have no number, so `unknown` contains their predicates' names and their objects (`AtomKey`).
     """
 
     known: int = 0
@@ -126,8 +126,8 @@ class LiftedClaim:
 
     Attributes:
         operator: the operator that makes the claim.
-        atom: the add effect that did not hold, or the pattern of the atoms that became false although the
-            operator does not delete them.
+        atom: the add effect that did not hold, or a pattern (an atom with wildcards) of atoms that became
+            false although the operator does not delete them.
         transitions: the transitions in which the claim is false, in order.
         applicable: the number of transitions in which the operator is applicable, with its controller
             arguments bound to the objects of the executed action.
@@ -185,7 +185,8 @@ def report_false_claims(
 def lift_pattern(atom: GroundAtom, lifting: dict[Object, Variable]) -> DeletePattern:
     """Return an atom with variables for the objects in `lifting`, and wildcards for the other objects.
 
-    If the type of a variable is too wide for the predicate, a wildcard is used instead.
+    For example, On(a, b) becomes On(?x, *:block) if `lifting` is {a: ?x}. If the type of a variable is
+    too wide for the predicate, a wildcard is used instead.
     """
     arguments = []
     for obj, kind in zip(atom.objects, atom.predicate.types, strict=True):
@@ -246,7 +247,7 @@ def _most_frequent(
 def _lifted(
     operator: Operator, transition: EncodedTransition, objects: tuple[int, ...], atoms: int
 ) -> Iterator[DeletePattern]:
-    """Yield the atoms of a mask as patterns over the operator's parameters."""
+    """Yield the ground atoms of a bit mask, lifted to the operator's parameters (see `lift_pattern`)."""
     if atoms:
         table = transition.table
         lifting = {table.objects[n]: v for n, v in zip(objects, operator.parameters, strict=True)}

@@ -2,10 +2,10 @@
 
 Even operators that explain all demonstrations can be wrong. The signs are false claims (an operator
 predicts an atom that does not hold), operators with few transitions, add effects that rarely became true,
-steps whose changes nothing needs later, skipped steps, repaired atoms, and transitions that no operator
-explains. All these doubts follow from the demonstrations alone, so they are stored with the model. Doubts
-from cross-validation are found separately (`cross_validation.validation_doubts`), because cross-validation
-may be skipped to save time.
+steps whose changes are not needed later, steps that learning ignored, recorded atoms that looked like
+detection errors and were repaired, and transitions that no operator explains. All these doubts follow from
+the demonstrations alone, so they are stored with the model. Doubts from cross-validation are found
+separately (`cross_validation.validation_doubts`), because cross-validation may be skipped to save time.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def with_false_claims(
 ) -> Doubts:
     """Replace the false claims in `doubts` by the false claims of `operators`; return the new doubts.
 
-    An operator makes a false claim if it predicts an atom that does not hold. Experiments drop
-    preconditions, so operators may make more false claims than when they were learned. `learned` shows
+    An operator makes a false claim if it predicts an atom that does not hold. Experiments in the simulator
+    may drop preconditions of learned operators, which can cause further false claims. `learned` shows
     which operator explains a transition. `demonstrations` contains the demonstrations with repaired atoms.
     Replays (random actions executed in the simulator) may follow them, and are ignored.
     """
@@ -105,7 +105,7 @@ def with_false_claims(
         false_transitions=report.transitions,
         items=tuple(sorted(items, key=lambda one: one.rank)),
     )
-    # Inventing predicates needs states. Do not advise it if a demonstration was recorded without states.
+    # Predicates are invented from recorded low-level states. Do not advise it if states are missing.
     has_states = all(one.states is not None for one in with_goal)
     return found if has_states else found.without_advice(INVENTION_ADVICE)
 
@@ -259,7 +259,7 @@ def _reached_steps(
 
 
 def _doubt_uncovered(learned: LearnedOperators, demonstrations: Sequence[Demonstration]) -> Iterator[Doubt]:
-    """Yield one doubt for each controller with at least one step at which backchaining stopped."""
+    """Yield one doubt per controller with a step that no operator explains (there, backchaining stops)."""
     counts: Counter[str] = Counter()
     where: dict[str, str] = {}
     for index, demonstration in enumerate(demonstrations):
@@ -286,7 +286,7 @@ def _doubt_uncovered(learned: LearnedOperators, demonstrations: Sequence[Demonst
 
 
 def _doubt_wasted(steps: Iterable[_ReachedStep], learned: LearnedOperators) -> Iterator[Doubt]:
-    """Yield, for each controller, doubts about steps that were skipped or whose changes nothing needs."""
+    """Yield doubts about steps that learning ignored, and about changes that were not needed later."""
     by_controller: dict[str, list[_ReachedStep]] = {}
     for step in steps:
         by_controller.setdefault(step.controller.name, []).append(step)
@@ -315,9 +315,10 @@ def _purposeless(name: str, steps: Sequence[_ReachedStep], operator: Operator | 
 
 
 def _idle(name: str, steps: Sequence[_ReachedStep], operator: Operator | None) -> Iterator[Doubt]:
-    """Yield at most two doubts about skipped steps: one about outliers, one about steps without new atoms.
+    """Yield at most two doubts about the steps of a controller that learning ignored.
 
-    A skipped step that adds necessary atoms is an outlier.
+    One is about outliers: these steps add necessary atoms, but differ from the controller's other steps.
+    The other doubt is about steps in which no atom became true.
     """
     skipped = [step for step in steps if step.skipped and not step.purposeless]
     outliers = [step.transition for step in skipped if step.adds]
@@ -346,9 +347,9 @@ def _changed_patterns(
 ) -> Mapping[tuple[DeletePattern, bool], list[TransitionId]]:
     """Group the steps of a controller by the atoms that they change.
 
-    Atoms are written as patterns over the controller's arguments. A key is a pattern, and whether its atoms
-    became true. The value contains the steps with this change. If a step makes some atoms true, the atoms
-    that it makes false are left out.
+    For example, the steps in which Holding became true for the action's object are found under the key
+    (Holding(?x), True). Objects that are not arguments of the action become wildcards. If a step makes some
+    atoms true, the atoms that it makes false are left out.
     """
     found: dict[tuple[DeletePattern, bool], list[TransitionId]] = {}
     for step in steps:

@@ -133,8 +133,9 @@ def reduce_truthfully(start: Hypothesis, problem: LearningProblem) -> Hypothesis
     A deletion moves transitions to other operators, whose preconditions then become weaker. The weaker
     operators may predict atoms that do not hold (false claims; see `false_claims`). A deletion that
     increases the number of false claims is rejected. The last operator of a controller is never deleted. If
-    several deletions are equally good, operators with more `Candidate.conditions` are kept. If no allowed
-    deletion lowers the objective, return `start`.
+    several deletions are equally good, the operator with the fewest `Candidate.conditions` is deleted;
+    these are preconditions on objects that are not arguments of its controller. If no allowed deletion
+    lowers the objective, return `start`.
     """
     controllers = [candidate.controller for candidate in start.candidates]
     best = start

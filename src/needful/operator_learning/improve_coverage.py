@@ -32,12 +32,12 @@ from needful.operator_learning.induction import induce_operator, lift
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.objective import Hypothesis
 
-# The maximum number of operators with pinned transitions that `cover_where_stuck` adds.
+# The maximum number of operators that `_pin_in_turn` adds, each for one transition.
 MAX_PINS = 16
 # With at most this number of transitions, `cover_where_stuck` may add one operator per transition.
 MAX_TRANSITIONS = 48
-# The maximum number of parameters of an operator that keeps all necessary atoms. With more parameters, it
-# could have too many groundings.
+# The maximum number of parameters of an operator that `_keeping_all` returns: it has one for each object of
+# a necessary atom. With more parameters, it could have too many groundings.
 MAX_PARAMETERS = 8
 
 
@@ -63,12 +63,11 @@ def _with_operator_for(
 ) -> Hypothesis:
     """Return `current` with a new operator for a transition that backchaining could not explain.
 
-    If some operators then delete necessary atoms, also add copies of them that keep these atoms.
+    If some operators then delete necessary atoms, also add copies of them that predict these atoms.
 
-    The new operator has no conditions on objects that its controller does not name (see `unnamed_objects`).
-    It could replace an operator with such conditions. So if its controller has one, the transitions are
-    first assigned to the operators of `current` again, and no operator is added if this already covers more
-    transitions.
+    The new operator requires nothing of objects that are not arguments of its controller. It could replace
+    an operator that does (see `unnamed_objects`). So if the controller has such an operator, the existing
+    operators are first fitted again. If they then cover more transitions, no operator is added.
     """
     if any(one.conditions for one in current.candidates if one.controller == transition.controller):
         again = problem.fit(current.candidates, current)
@@ -80,11 +79,11 @@ def _with_operator_for(
 
 
 def _try_pinned_operators(start: Hypothesis, last: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Add one operator with a pinned transition so that more transitions are covered than by `start`.
+    """Add one operator, made for one transition, so that more transitions are covered than by `start`.
 
-    Each transition at which backchaining stops is tried as the pinned one. All are tried with `start`
-    first, and then with `last`, the operators at the end of the loop of `improve_coverage`. Return the
-    first result that covers more transitions, or `start` if there is none.
+    The transition is pinned: it is always assigned to the new operator. Each transition at which
+    backchaining stops is tried, first with `start`, and then with `last`, the operators at the end of the
+    loop of `improve_coverage`. Return the first result that covers more, or `start` if there is none.
     """
     for base in (start, last):
         for transition in base.coverage.failing():
@@ -109,7 +108,7 @@ def cover_with_pinned_operator(
 def cover_where_stuck(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
     """Return operators that cover more transitions than `start`, if `improve_coverage` found none.
 
-    There are three attempts. The first adds operators with pinned transitions one after the other. The
+    There are three attempts. The first adds operators for uncovered transitions, one after the other. The
     second adds one operator per transition of the demonstrations that are not fully covered. The third does
     the same for the transitions of all demonstrations. The last two attempts are made only if there are few
     transitions. Their operators predict the whole state after the transition, and thus all necessary atoms.
@@ -131,12 +130,13 @@ def cover_where_stuck(start: Hypothesis, problem: LearningProblem) -> Hypothesis
 
 
 def _pin_in_turn(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Add operators with pinned transitions until more transitions are covered than by `start`.
+    """Add operators for single transitions, one after the other, until more are covered than by `start`.
 
     Each new operator is for the first transition at which backchaining stops and that was not yet tried
-    with the same necessary atoms. The operator predicts these atoms, and usually still does when other
-    transitions are assigned to it too (see `_keeping_all`). Coverage may fall in the meantime. If coverage
-    has not improved after `MAX_PINS` operators, or if no transition is left, return `start`.
+    with the same necessary atoms. This transition is always assigned to it. The operator predicts these
+    atoms, and usually still does when other transitions are assigned to it too (see `_keeping_all`).
+    Coverage may fall in the meantime. If coverage has not improved after `MAX_PINS` operators, or if no
+    transition is left, return `start`.
     """
     current = start
     tried: set[tuple[EncodedTransition, int]] = set()
@@ -158,7 +158,7 @@ def _pin_in_turn(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
 def _with_pinned(pinned: Sequence[Candidate], base: Hypothesis, problem: LearningProblem) -> Hypothesis:
     """Return `base` with the candidates in `pinned` added.
 
-    If a pinned transition of a new candidate is also pinned to an old one, the old candidate loses the pin.
+    A transition in `Candidate.pinned` belongs to one candidate only: new candidates take it from old ones.
     """
     moved = frozenset[TransitionId]().union(*(one.pinned for one in pinned))
     old = (
@@ -174,11 +174,12 @@ def _necessary_after(transition: EncodedTransition, hypothesis: Hypothesis) -> i
 
 
 def _pinned(transition: EncodedTransition, necessary: int, problem: LearningProblem) -> Candidate:
-    """Return a candidate that predicts all necessary atoms of a transition, and pin the transition to it.
+    """Return a candidate that predicts all necessary atoms of a transition, which is always assigned to it.
 
-    Necessary atoms that the operator would delete become keep effects. They may add parameters to the
-    operator, which changes its deletes, so further atoms may have to be kept. This is repeated until all
-    necessary atoms are predicted. It terminates, because the set of kept atoms only grows.
+    A necessary atom that the operator would delete becomes both a precondition and an add effect. This may
+    add parameters to the operator, which changes its deletes, so further atoms may have to be kept. This is
+    repeated until all necessary atoms are predicted. It terminates, because the set of kept atoms only
+    grows.
 
     If further transitions are assigned to the candidate later, its operator may get new deletes that match
     necessary atoms. The candidates of `_keeping_all` do not have this problem.
@@ -196,8 +197,8 @@ def _pinned(transition: EncodedTransition, necessary: int, problem: LearningProb
 def _keeping_all(transition: EncodedTransition, necessary: int) -> Candidate:
     """Return a candidate that predicts the necessary atoms, even if it explains other transitions too.
 
-    Each necessary atom is an add effect or a keep effect. Further transitions can change the operator's
-    deletes, but deletes do not affect add effects and keep effects.
+    Each necessary atom is an add effect. If it held before the transition, it is also a precondition. When
+    the operator explains further transitions, it may get new deletes, but these do not cancel add effects.
     """
     operator, objects = induce_operator(transition, necessary)
     kept = necessary & transition.before
@@ -217,10 +218,10 @@ def copies_with_keep_effects(hypothesis: Hypothesis, problem: LearningProblem) -
     """Return copies of the operators that delete necessary atoms; the copies keep these atoms.
 
     There is one copy for each transition whose operator deletes necessary atoms. The copy has these atoms
-    as keep effects. There is no copy if one of the atoms did not hold before the transition: this atom
-    cannot be kept, so the transition needs a different operator. A copy may have new variables. The copy's
-    `hints` contain the objects of these variables. When the copy is matched with the transition, these
-    objects are preferred.
+    as keep effects: they are both preconditions and add effects. There is no copy if one of the atoms did
+    not hold before the transition: this atom cannot be kept, so the transition needs a different operator.
+    A copy may have new variables for the objects of the kept atoms. When it is matched with the transition,
+    these objects are preferred for the new variables; they are stored in `Candidate.hints`.
     """
     copies = []
     for fitted in hypothesis.fitted:
@@ -243,7 +244,7 @@ def copies_with_keep_effects(hypothesis: Hypothesis, problem: LearningProblem) -
 def with_keep_effects(
     operator: Operator, transition: EncodedTransition, objects: tuple[int, ...], missing: int
 ) -> tuple[Operator, tuple[int, ...]]:
-    """Return the operator with the missing atoms as keep effects, and the objects of its parameters.
+    """Add the missing atoms as preconditions and effects; return the operator and its parameters' objects.
 
     Missing atoms are necessary atoms that the operator would delete. If no parameter is bound to an object
     of a missing atom, a new parameter is added for the object. New parameters are in the order of the

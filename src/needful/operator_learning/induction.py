@@ -44,9 +44,9 @@ def predicate_pattern(predicate: Predicate) -> DeletePattern:
 def partly_bound(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> DeletePattern:
     """Return the atom as a pattern, with its objects replaced by variables and wildcards.
 
-    `lifting` maps objects to the operator's parameters. An object in `lifting` becomes its parameter,
-    unless the type of the parameter is wider than the predicate accepts. All other objects become wildcards
-    of their types.
+    For example, On(a, b) becomes On(?x, *:block) if `lifting` is {a: ?x}, with the parameter ?x.
+    An object in `lifting` becomes its parameter, unless the type of the parameter is wider than the
+    predicate accepts. All other objects become wildcards of their types.
     """
 
     def argument(obj: Object, kind: Type) -> PatternArgument:
@@ -93,8 +93,8 @@ def without_subsumed(patterns: Iterable[DeletePattern]) -> frozenset[DeletePatte
 # A transition that an operator explains, and the numbers of the objects bound to the operator's parameters.
 Datum: TypeAlias = tuple[EncodedTransition, tuple[int, ...]]
 
-# A set of lifted atoms. The key of an atom is its predicate's name with the indices of the parameters that
-# are its arguments. The value is the predicate.
+# A set of lifted atoms. For example, the key ("On", (0, 2)) stands for the atom On of the operator's first
+# and third parameters. The value is the predicate On.
 LiftedAtomMap: TypeAlias = dict[AtomKey, Predicate]
 
 
@@ -201,7 +201,7 @@ def common_preconditions(operator: Operator, data: Sequence[Datum]) -> frozenset
 
 
 def preconditions_by_key(operator: Operator, data: Sequence[Datum]) -> LiftedAtomMap:
-    """Return the keys of the atoms that hold before every transition in `data`, with their predicates."""
+    """Return the lifted atoms that hold before every transition in `data`, as a `LiftedAtomMap`."""
     found = liftable_atoms_before(operator, data[0])
     for transition, objects in data[1:]:
         held = transition.table.ground(found, objects) & transition.before
@@ -214,7 +214,7 @@ def preconditions_by_key(operator: Operator, data: Sequence[Datum]) -> LiftedAto
 
 
 def common_atoms_after(operator: Operator, data: Sequence[Datum], names: Container[str]) -> LiftedAtomMap:
-    """Return the keys of the atoms that hold after every transition in `data`, with their predicates.
+    """Return the lifted atoms that hold after every transition in `data`, as a `LiftedAtomMap`.
 
     Only the predicates with the given names are considered.
     """
@@ -238,7 +238,7 @@ def liftable_atoms_before(operator: Operator, datum: Datum, atoms: int = -1) -> 
 
 
 def lifted_atoms(parameters: Sequence[Variable], lifted: LiftedAtomMap) -> frozenset[LiftedAtom]:
-    """Return the lifted atoms of a map, with `parameters` in place of the parameter indices in its keys."""
+    """Return the atoms of a `LiftedAtomMap`, with `parameters` instead of the indices of parameters."""
     return frozenset(
         LiftedAtom(predicate, tuple(parameters[index] for index in indices))
         for (_, indices), predicate in lifted.items()

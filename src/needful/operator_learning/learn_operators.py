@@ -38,14 +38,14 @@ from needful.operator_learning.outliers import find_outliers, ignoring_pays
 from needful.operator_learning.unnamed_objects import conditions_on_unnamed_objects, named_objects_only
 from needful.operator_learning.wrong_atoms import Repairs, repair_wrong_atoms
 
-# The maximum number of times that learning is repeated without outliers, and the maximum share of the
-# transitions that may be left out as outliers.
+# Outliers are transitions that differ from almost all others of their controller. These are the maximum
+# number of times that learning is repeated without outliers, and their maximum share of the transitions.
 MAX_OUTLIER_ROUNDS = 4
 MAX_OUTLIERS = 0.1
 # Backchaining may skip steps that add nothing necessary. The operators should still predict nothing false
 # about these steps. If the number of false predictions at skipped steps, divided by the number of all
-# transitions, exceeds this limit, too many steps were skipped. Learning then starts again without skipping
-# steps that add atoms. After that, hill climbing continues with skipping.
+# transitions, exceeds this limit, too many steps were skipped. Learning then starts again, and skips only
+# steps that add no atom. Then hill climbing continues from the result, and may skip the other steps again.
 MAX_SKIPPED_CLAIMS = 0.1
 
 Schedule: TypeAlias = Callable[[LearningProblem, Move, Climb], Climb]
@@ -65,7 +65,8 @@ class OperatorLearningConfig:
     depend on the user's names (see `canonical_names`).
 
     Attributes:
-        generalise: turns a mispredicted atom into a quantified delete (a pattern that matches atoms).
+        generalise: makes a quantified delete (an atom with wildcards) for an atom that became false,
+            although the operator would predict that it stays true.
         reduce: deletes one operator if the others can explain its transitions.
         schedule: the hill climbing. It decides when operators are added, and when `reduce` is called.
         types: merges operators and quantified deletes that differ only in types, after hill climbing.
@@ -148,7 +149,8 @@ def _learn_without_outliers(
 ) -> LearningResult:
     """Learn operators; learn again without outliers as long as this gives better operators.
 
-    If the demonstrations are `noisy` (atoms were repaired), more transitions can count as outliers.
+    Outliers are transitions that differ from almost all others of their controller (see `outliers`). If the
+    demonstrations are `noisy` (atoms were repaired), more transitions can count as outliers.
     """
     names = encode_canonically(demonstrations, deadline)
     outliers: frozenset[TransitionId] = frozenset()
@@ -175,7 +177,7 @@ def _learn_without_outliers(
 def _learn(
     problem: LearningProblem, config: OperatorLearningConfig, names: CanonicalNames
 ) -> tuple[Climb, LearningProblem]:
-    """Learn operators; return them and the problem, which may now allow backchaining to skip steps."""
+    """Learn operators; return them and `problem`, in which steps may be skipped if `config` allows it."""
 
     def resume(start: Climb, problem: LearningProblem) -> Climb:
         return config.schedule(problem, config.reduce, start)

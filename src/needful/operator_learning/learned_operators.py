@@ -55,7 +55,8 @@ class LearnedOperators:
             add no atom. A step is given by the index of its demonstration, and its index within the
             demonstration. Empty if the learner skips no steps.
         skips_idle_steps: whether backchaining may skip steps that add nothing necessary.
-        search_was_limited: whether the search for preconditions on unnamed objects reached its work limit.
+        search_was_limited: whether the search for preconditions on objects that are not arguments of the
+            controller stopped at its work limit.
     """
 
     data: tuple[OperatorData, ...]
@@ -82,7 +83,7 @@ class LearnedOperators:
         return operator_cards(title, [one.operator for one in self.data])
 
     def with_operators(self, operators: Iterable[Operator]) -> LearnedOperators:
-        """Return the same data with corrected operators in place of those with the same names."""
+        """Return a copy in which each given operator replaces the learned operator with the same name."""
         by_name = {operator.name: operator for operator in operators}
         data = (replace(one, operator=by_name.get(one.operator.name, one.operator)) for one in self.data)
         return replace(self, data=tuple(data))
@@ -112,10 +113,10 @@ class LearnedOperators:
 
     @property
     def sampler_data(self) -> tuple[OperatorData, ...]:
-        """The operators, each with the transitions that show which parameters to choose.
+        """The operators, each with the transitions from which a sampler can learn continuous parameters.
 
-        Idle steps may be detours or failed attempts, so they are left out. An operator keeps them only if
-        all its transitions are idle steps.
+        The steps in `idle_steps` may be detours or failed attempts, so they are left out. An operator keeps
+        them only if all its transitions are such steps.
         """
         return tuple(
             replace(one, groundings=self._without_idle(one.groundings) or one.groundings)
@@ -308,7 +309,7 @@ def _with_names(found: Sequence[DecodedOperator]) -> list[DecodedOperator]:
 
 
 def _decode(encoded: EncodedOperatorData) -> DecodedOperator:
-    """Decode an operator that was learned from demonstrations with the user's names."""
+    """Decode the transitions of an operator that already has the user's names, not canonical ones."""
     operator = encoded.operator
     groundings = tuple(
         GroundedTransition(
@@ -335,9 +336,9 @@ def _ground_chain(
 
 
 def _necessary_atoms(chain: Backchain, atoms: Sequence[GroundAtom]) -> tuple[AbstractState | None, ...]:
-    """Decode the masks of necessary atoms.
+    """Return the atoms that must hold in each state of a demonstration; None where they are unknown.
 
-    Consecutive masks share most atoms. To save time, only the differences are decoded.
+    Consecutive states share most of these atoms. To save time, only differences of bit masks are decoded.
     """
     found: list[AbstractState | None] = []
     decoded, earlier = AbstractState(), 0

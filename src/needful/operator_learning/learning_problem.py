@@ -38,7 +38,7 @@ MAX_GROWTH = 2
 
 
 class TooManyOperators(Exception):
-    """Raised by `LearningProblem.fit` at the limit of operators; always caught by operator learning."""
+    """Raised by `LearningProblem.fit` if there are too many operators; operator learning catches it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -55,11 +55,11 @@ class LearningProblem(Abbreviated):
         validity: counts false claims (predicted atoms that do not hold), and caches them.
         deadline: raises once the time is up.
         skip_purposeless: whether backchaining may skip each step that adds nothing necessary.
-        opportunities: caches the groundings with which the demonstrator could have used operators.
-        conditions: for sets of transitions, caches the conditions on unnamed objects that held before all.
-        signatures: caches the atoms about unnamed objects.
-        proposals: caches the conditions that were proposed for operators.
-        work: limits the search for conditions on unnamed objects.
+        opportunities: caches the groundings of operators that the demonstrator could have used.
+        conditions: caches the results of the method `shared_conditions`.
+        signatures: caches which atoms about an unnamed object hold before a transition.
+        proposals: caches the preconditions on unnamed objects that were proposed for operators.
+        work: limits the search for such preconditions.
         max_operators: the maximum number of operators of a hypothesis; None for no limit.
     """
 
@@ -87,7 +87,8 @@ class LearningProblem(Abbreviated):
     ) -> LearningProblem:
         """Encode demonstrations and return them as a learning problem.
 
-        `generalise` turns a mispredicted atom into a quantified delete (a pattern that matches atoms).
+        `generalise` makes a quantified delete (an atom with wildcards) for an atom that became false,
+        although the operator would predict that it stays true.
         """
         return cls.of_encoded(encode_demonstrations(demonstrations, skip_idle_steps), generalise, deadline)
 
@@ -155,7 +156,7 @@ class LearningProblem(Abbreviated):
         return fitted
 
     def with_limited_growth(self, operators: int) -> LearningProblem:
-        """Return the same problem, but with at most about twice the given number of operators."""
+        """Return the same problem, but `fit` fails above about twice the given number of operators."""
         return replace(self, max_operators=MAX_GROWTH * (operators + 1))
 
     def skipping_purposeless_steps(self) -> LearningProblem:
@@ -172,9 +173,10 @@ class LearningProblem(Abbreviated):
         )
 
     def shared_conditions(self, data: tuple[Datum, ...]) -> list[SharedCondition]:
-        """Return the conditions on unnamed objects that held before all transitions in `data`.
+        """Return sets of atoms about unnamed objects that held before all transitions in `data`.
 
-        See `unnamed_conditions.shared_conditions`. The results are cached.
+        Unnamed objects are those to which no parameter of the operator is bound. The results are cached;
+        see `unnamed_conditions.shared_conditions`.
         """
         known = self.conditions.get(data)
         if known is None:
@@ -184,7 +186,7 @@ class LearningProblem(Abbreviated):
     def with_fitted(self, hypothesis: Hypothesis, fitted: tuple[FittedOperator, ...]) -> Hypothesis:
         """Return the hypothesis with `fitted` as its operators, and with the coverage of these operators.
 
-        Each new operator replaces the operator with the same transitions.
+        Transitions are not assigned again: each operator keeps those of the operator that it replaces.
         """
         changed = replace(hypothesis.partition, fitted=fitted)
         operators = (one.operator for one in fitted)

@@ -9,8 +9,9 @@ prediction F(s_{i-1}, ω) must contain all necessary atoms and no atom that is f
 α_i ⊆ F(s_{i-1}, ω) ⊆ s_i.
 
 `explaining_matches` is for assigning transitions to operators. Here an operator has only add effects E+ and
-required preconditions K, such as keep effects. K must hold before and E+ afterwards: K ⊆ s_{i-1}, E+ ⊆ s_i.
-Where α_i is known, the operator must add the necessary atoms that did not hold before: α_i \\ s_{i-1} ⊆ E+.
+required preconditions K; the rest is induced later. An atom in both K and E+ is a keep effect, predicted to
+stay true. K must hold before and E+ afterwards: K ⊆ s_{i-1}, E+ ⊆ s_i. Where α_i is known, the operator
+must add the necessary atoms that did not hold before: α_i \\ s_{i-1} ⊆ E+.
 
 Groundings are found in three steps. The controller arguments are bound first, and atoms that mention only
 these are looked up. Then each necessary atom that became true is matched with an add effect, which binds
@@ -40,8 +41,8 @@ class Match(NamedTuple):
 
     Matches are compared by score, then by number of parameters, by the operator's text, and by the objects
     (numbered in the order of their names). Two different matches on a transition always differ in one of
-    these fields, so the best match does not depend on the order in which matches are found. `adds` is the
-    mask of the add effects. `changes` is the mask of the add effects that are not keep effects.
+    these fields, so the best match does not depend on the order in which matches are found. `adds` is a bit
+    mask of the add effects, and `changes` a bit mask of those add effects that are not also preconditions.
     """
 
     score: int
@@ -57,11 +58,11 @@ SKIPPED = Match(0, 0, "", (), 0, 0)
 
 
 class ChainLink(NamedTuple):
-    """The link of one transition in backchaining: the match that explains it, or `SKIPPED`.
+    """How backchaining explains one transition: by a grounded operator (`match`), or not (`SKIPPED`).
 
     `necessary` contains the atoms that must hold before the transition: α_{i-1} = P ∪ (α_i \\ E+). These
     are the operator's preconditions P, and the atoms α_i that must hold afterwards, except the add effects
-    E+. The link with the smallest match is the best.
+    E+. Among several links for a transition, the one with the smallest match is the best.
     """
 
     match: Match
@@ -147,7 +148,7 @@ class Matcher:
         """Return the best grounding of an operator that explains a transition in backchaining, or None.
 
         The grounding must predict all necessary atoms, and all atoms that it predicts must hold after the
-        transition. With `with_purpose`, one of its add effects, other than keep effects, must be necessary.
+        transition. With `with_purpose`, an add effect that is not also a precondition must be necessary.
         """
         key = (operator.text, transition, necessary, with_purpose)
         if key not in self._consistent:
@@ -166,8 +167,8 @@ class Matcher:
     ) -> tuple[Match, ...]:
         """Return the groundings of an operator that add all atoms of the mask `needed`, best first.
 
-        The preconditions must hold before the transition, the add effects after it. The operator has only
-        required preconditions; the others and the delete effects have not been induced yet.
+        The given preconditions must hold before the transition, the add effects after it. The operator's
+        delete effects and its other preconditions are induced later, from the transitions assigned to it.
         """
         key = (operator.text, transition, needed)
         if key not in self._explaining:
@@ -205,8 +206,8 @@ class Matcher:
     ) -> tuple[int, frozenset[AtomKey]]:
         """Return the atoms that an operator on `objects` predicts, but that do not hold after a transition.
 
-        The result is a mask of the numbered atoms, and the keys of the add effects that have no number
-        because they never hold in the transition's demonstration.
+        The first item is a bit mask of the atoms that hold in some state of the demonstration; only these
+        have numbers. The second contains the other atoms, as predicate names with object numbers.
         """
         compiled = self._compile(operator)
         effects = _effects(compiled, transition, objects)
@@ -253,8 +254,8 @@ def _consistent(
         if necessary & ~effects.predicted or effects.predicted & ~transition.after:
             continue
         deleted = transition.deleted
-        # The number of delete effects that did not happen. It starts from the number of lifted effects,
-        # because ground atoms that never occur in the demonstration have no bit in a mask.
+        # The number of delete effects whose atoms did not become false. Lifted effects are counted, because
+        # atoms that never hold in the demonstration have no bit in `effects.deletes`.
         wrong_deletes = len(operator.deletes.all) - (effects.deletes & deleted).bit_count()
         unexplained = (deleted & ~effects.deletes).bit_count()
         errors = wrong_deletes + unexplained
@@ -282,11 +283,11 @@ def _match(
 ) -> Match:
     """Return the match of a grounding, with its score (lower is better).
 
-    `adds` and `keeps` are the masks of the add effects and of the keep effects.
-
-    The score is the number of add errors plus `delete_errors`, minus the number of keep effects. There are
-    two kinds of add errors: an add effect that did not become true (keep effects do not count), and an atom
-    that became true but is not an add effect. `delete_errors` counts the errors in the deletes.
+    `adds` and `keeps` are bit masks of the add effects and of the keep effects (the add effects that are
+    also preconditions). The score counts the differences between the operator's effects and the observed
+    changes: each atom that became true but is no add effect, each add effect (except keep effects) that did
+    not become true, and `delete_errors`, the differences in the deletes. The score is reduced by one for
+    each keep effect.
     """
     changes = adds & ~keeps
     add_errors = (changes ^ transition.added).bit_count()
@@ -356,8 +357,8 @@ def _complete(
 ) -> Iterable[tuple[int, ...]]:
     """Return the only grounding of an operator whose parameters are all arguments of its controller.
 
-    Callers have checked that its atoms hold; the types, the order of interchangeable variables and the
-    negative preconditions are left to check. The result is empty if one of them forbids the grounding.
+    Callers check the positive preconditions. The result is empty if a negative precondition, the types of
+    the objects or the order of interchangeable variables forbids the grounding.
     """
     domains = transition.table.domains(operator.text, operator.numbers)
     allowed = is_allowed(binding, domains, operator.interchangeable)

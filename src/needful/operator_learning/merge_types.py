@@ -37,7 +37,7 @@ from needful.operator_learning.partition import FittedOperator
 
 Types: TypeAlias = tuple[Type, ...]
 
-# The minimum evidence, in bits, for preconditions that a merge must not lose; see `Opportunities`.
+# A merge must not drop preconditions with at least this evidence, in bits (see `opportunities`).
 MIN_EVIDENCE = 1.0
 
 
@@ -114,7 +114,8 @@ def explains_as_well(now: Coverage, before: Coverage) -> bool:
 class _Member:
     """A candidate in a group of candidates that differ only in types.
 
-    Two members become equal if variables with the same index in `variables` get the same name and type.
+    For example, Grasp(?x:book) and Grasp(?y:mug) are in one group. Variables with the same index in
+    `variables` correspond, such as ?x and ?y. If they get the same name and type, the members become equal.
     """
 
     fitted: FittedOperator
@@ -125,9 +126,10 @@ class _Member:
         return self.fitted.candidate
 
     def can_widen(self, types: Types, problem: LearningProblem) -> bool:
-        """Return whether all needed preconditions can be stated about variables of the given types.
+        """Return whether the variables can get the given types without losing needed preconditions.
 
-        A precondition is needed if there is at least `MIN_EVIDENCE` for it.
+        Preconditions whose predicates do not accept these types are lost. They are needed if the evidence
+        for them is at least `MIN_EVIDENCE`.
         """
         widened = dict(zip(self.variables, types, strict=True))
         operator = self.fitted.operator
@@ -181,9 +183,8 @@ def _merged(fitted: Sequence[FittedOperator], problem: LearningProblem) -> Itera
     """Yield, for each possible merge, all candidates after this merge; the narrowest types come first.
 
     A merge replaces each candidate that takes part in it by a copy with the wider types. The copies have
-    equal operators but may have different hints and pinned transitions. So the merged operator occurs once
-    per replaced candidate, until `merge_duplicates` turns the copies into one candidate. The other
-    candidates are unchanged.
+    equal operators, but may differ in `Candidate.hints` and `Candidate.pinned`. `merge_duplicates` later
+    combines them into one candidate. The other candidates are unchanged.
     """
     for merge in _merges(fitted, problem):
         absorbed = [member.candidate for member in merge.members]

@@ -88,8 +88,8 @@ def _without_effects(
 ) -> Candidate | None:
     """Return the operator without those of the given effects that have one of the given predicates.
 
-    Parameters that are no longer mentioned are dropped too. Return None if no effect would be dropped, or
-    all.
+    Parameters that are no longer mentioned are dropped too. Return None if there are no such effects, or if
+    no add effects would be left (keep effects, which are also preconditions, do not count).
     """
     operator = fitted.candidate.operator
     dropped = {atom for atom in effects if atom.predicate.name in predicates}

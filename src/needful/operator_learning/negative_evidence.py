@@ -37,8 +37,9 @@ from needful.operator_learning.partition import FittedOperator
 
 # The maximum number of consecutive steps that are tested together for being redundant.
 MAX_REDUNDANT = 6
-# A predicate may occur in negative preconditions if redundant steps make atoms of the predicate false in at
-# least this share of the demonstrations, although no later operator is bound to all objects of these atoms.
+# Steps may make an atom false although no later operator is bound to all its objects. If redundant steps
+# (see `redundant_steps`) do so for a predicate in at least this share of the demonstrations, the predicate
+# may occur in negative preconditions.
 MANY = 0.25
 # A predicate does not occur in negative preconditions if more than this share of the steps that make one of
 # its atoms false also make another of its atoms true.
@@ -54,10 +55,10 @@ MAX_ALTERNATIVES = 10
 
 
 def redundant_steps(chain: Backchain) -> Iterator[tuple[int, int]]:
-    """Yield the shortest redundant group of steps that ends at each step, as its first step and length.
+    """Yield redundant groups of consecutive steps; each is given by its first step and its length.
 
-    A group of consecutive steps is redundant if all atoms that are necessary after the group hold already
-    before it. Groups may overlap.
+    A group is redundant if all atoms that are necessary after it hold already before it. For each step,
+    only the shortest redundant group that ends with this step is yielded. Groups may overlap.
     """
     transitions = chain.demonstration.transitions
     for end in range(chain.uncovered + 1, len(transitions) + 1):
@@ -296,7 +297,7 @@ def _held(key: AtomKey, datum: Datum) -> bool:
 
 
 def opportunities_of(fitted: FittedOperator, problem: LearningProblem) -> Opportunities:
-    """Return the opportunities of an operator (see `Opportunities`) in the demonstrations that use it."""
+    """Return the `Opportunities` of an operator: groundings that could be used in its demonstrations."""
     used = {transition.demonstration for transition, _ in fitted.data}
     demonstrations = [one for one in problem.demonstrations if one.index in used]
     return Opportunities(fitted, demonstrations, problem.opportunities)
@@ -305,10 +306,10 @@ def opportunities_of(fitted: FittedOperator, problem: LearningProblem) -> Opport
 def avoidable_predicates(
     hypothesis: Hypothesis, problem: LearningProblem, negated: Set[str] = frozenset()
 ) -> list[Predicate]:
-    """Return the predicates that no controller makes true often, and no goal or precondition needs.
+    """Return the predicates of atoms that the demonstrator may have avoided on purpose.
 
-    Predicates whose names are in `negated` are always returned, even if they do not satisfy these
-    conditions.
+    They occur in no goal and no precondition, and no controller often makes their atoms true. The known
+    predicates whose names are in `negated` are always returned.
     """
     known: dict[str, Predicate] = {}
     excluded = {atom.predicate.name for one in hypothesis.fitted for atom in one.operator.preconditions}

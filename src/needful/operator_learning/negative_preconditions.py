@@ -63,7 +63,7 @@ class LearningResult:
     def evaluate(self) -> LearnedOperators:
         """Name the operators, and measure how well they explain the demonstrations.
 
-        Outliers count as uncovered, although backchaining skips them.
+        Transitions that learning ignored (outliers) count as uncovered, because no operator explains them.
         """
         hypothesis, coverage = self.climb.hypothesis, self.climb.hypothesis.coverage
         learned = evaluate_operators(
@@ -87,11 +87,11 @@ class LearningResult:
         return replace(self, climb=replace(self.climb, hypothesis=hypothesis))
 
     def user_names(self, canonical: Container[str]) -> set[str]:
-        """Return the user's names of predicates with the given canonical names."""
+        """Return the user's names of the predicates that have the given canonical names during learning."""
         return {user.name for one, user in self.names.predicates.items() if one.name in canonical}
 
     def canonical_names(self) -> dict[str, str]:
-        """Return the canonical name of each of the user's predicates."""
+        """Return, for the user's name of each predicate, its canonical name during learning."""
         return {user.name: one.name for one, user in self.names.predicates.items()}
 
 
@@ -146,7 +146,7 @@ def _learn_with_complements(
     ordinary: LearningResult,
     learn: Learn,
 ) -> LearnedOperators | None:
-    """Learn operators with complements of predicates; return None if they are not better than `ordinary`.
+    """Learn operators with complements (predicates `not P`); return None if not better than `ordinary`.
 
     The predicates in `rejected` may explain why the demonstrator did not choose other objects
     (`rejected_predicates`). Raises `LearningTimeoutError` if learning takes too much work.
@@ -169,7 +169,7 @@ def _learn_with_complements(
 
 
 def _with_evidence(found: LearningResult, negated: Mapping[str, str], informative: Set[str]) -> Hypothesis:
-    """Remove complements for which there is no evidence from the operators' preconditions.
+    """Drop the operators' preconditions `not P` (complements) for which there is no evidence.
 
     `negated` maps the name of each complement to the name of its predicate. The predicates in `informative`
     may explain why the demonstrator did not choose other objects (`rejected_predicates`). All names are
@@ -183,7 +183,7 @@ def _with_evidence(found: LearningResult, negated: Mapping[str, str], informativ
 def _with_operators(
     hypothesis: Hypothesis, operators: Sequence[Operator], problem: LearningProblem
 ) -> Hypothesis:
-    """Return the hypothesis with other operators for the same data, and with their coverage."""
+    """Return the hypothesis with `operators` in place of its own, and with their coverage."""
     fitted = tuple(
         replace(one, operator=operator) for one, operator in zip(hypothesis.fitted, operators, strict=True)
     )
@@ -206,9 +206,9 @@ def _supported(
     habits of the demonstrator, so evidence is not enough. Any complement is also added again if the
     operator then predicts fewer atoms that do not hold.
 
-    Two kinds of complements are never removed. The first kind are keep effects. The second kind mention a
-    parameter that is not a controller argument, and that occurs in no add effect and no precondition except
-    complements.
+    Two kinds of complements are never removed: those that are also add effects, and those that mention a
+    parameter that nothing else binds. Such a parameter is no controller argument, and occurs in no add
+    effect and in no precondition except complements.
     """
     operator = fitted.operator
     index_of = {variable: index for index, variable in enumerate(operator.parameters)}

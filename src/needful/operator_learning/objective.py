@@ -12,10 +12,11 @@ from needful.operator_learning.partition import FittedOperator, Partition
 
 
 class Objective(NamedTuple):
-    """The objective J(Ω) of a set of operators; fields are compared in order, and smaller is better.
+    """The objective J(Ω) of a set of operators; smaller is better.
 
-    Deviations E6 and E7, docs/paper_to_code.md: the paper's J = (1 − coverage) + λ|Ω| is compared
-    lexicographically as (U, |Ω|). Coverage is therefore never traded for a smaller model.
+    The numbers of uncovered transitions (those that backchaining does not explain) are compared first. Only
+    if they are equal, the numbers of operators decide. So coverage is never traded for a smaller model,
+    unlike in the paper's J = (1 − coverage) + λ|Ω|; see E6 and E7 in docs/paper_to_code.md.
     """
 
     uncovered: int
@@ -24,10 +25,10 @@ class Objective(NamedTuple):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Hypothesis(Abbreviated):
-    """A set of operators Ω, and which transitions of the demonstrations it covers.
+    """A set of operators Ω, and which transitions of the demonstrations it covers (explains).
 
     `partition` assigns transitions to operators. Each operator is induced from its transitions. `coverage`
-    is the result of backchaining with these operators.
+    contains the operators by which backchaining from the goal explains each demonstration.
     """
 
     partition: Partition

@@ -35,11 +35,13 @@ ENOUGH = 20
 # Transitions of misleading operators are ignored only if there are at least this many of them in total. A
 # single such transition may be the only demonstrated use of a correct operator.
 MIN_MISLEADING = 2
-# If at most this share of an operator's transitions differ from its other transitions in an atom, the atom
-# may be a detection error in these few transitions. The share is larger if many steps have no purpose.
+# For example, an atom holds before all but a few transitions of an operator. If the few are at most this
+# share, the atom may be missing there because of a detection error; see `noisy_transitions`. The second
+# share is used if many steps have no purpose.
 NOISE, NOISE_IF_PURPOSELESS = 0.08, 0.15
-# If more than this share of all steps has no purpose (they add nothing necessary), a precondition that
-# needs their effects was probably lost because of wrong atoms.
+# If more than this share of all steps has no purpose (they add nothing necessary), a wrong atom probably
+# hides a precondition. For example, if a detector misses Open(door) before one `enter`, this atom is no
+# precondition of `enter`, and steps that open doors have no purpose.
 MANY = 0.25
 
 
@@ -50,10 +52,10 @@ def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool)
 
     - Transitions of operators that explain almost none of their controller's transitions.
     - Transitions of misleading operators (see `misleading_operator_transitions`) that achieve no goal atom.
-      They count only if there are more than twice as many steps without purpose, which shows that the
-      demonstrations contain detours.
-    - Transitions with atoms that look wrong. They count if the demonstrations are `noisy`, or if many steps
-      have no purpose: the purpose of these steps may be a precondition that a wrong atom hides.
+      They count only if more than twice as many steps have no purpose (see `purposeless_steps`), which
+      shows that the demonstrations contain detours.
+    - Transitions with atoms that look wrong (see `noisy_transitions`). They count if the demonstrations are
+      `noisy`, or if many steps have no purpose; `MANY` explains why.
     """
     found = rare_operator_transitions(hypothesis, problem)
     purposeless = len(purposeless_steps(hypothesis))
@@ -118,9 +120,9 @@ def misleading_operator_transitions(hypothesis: Hypothesis, problem: LearningPro
     misleading if there is also a usual operator: one that explains most uses of the controller, predicts
     something false in almost none of them, and fits all transitions of the misleading operator.
 
-    Those transitions of the misleading operator are returned after which the usual operator does not
-    predict all necessary atoms. They are returned only if they are few, compared with all uses of the
-    controller and with the false predictions.
+    A transition of the misleading operator is returned if the usual operator cannot explain it, because it
+    does not predict all necessary atoms. If such transitions are not few, compared with all uses of the
+    controller and with the false predictions, none of them is returned.
     """
     found: set[TransitionId] = set()
     for fitted in hypothesis.fitted:
@@ -182,9 +184,9 @@ def noisy_transitions(operators: Iterable[FittedOperator], share: float = NOISE)
 
 
 def _deleted(datum: Datum) -> set[AtomKey]:
-    """Return the keys of the atoms that became false in a transition.
+    """Return, as lifted atoms, the atoms that became false in a transition.
 
-    In a key, an object is replaced by the index of its parameter, or by -1 if it has no parameter.
+    Each object is replaced by the index of the parameter that is bound to it, or by -1 if there is none.
     """
     transition, objects = datum
     index_of = {number: index for index, number in enumerate(objects)}

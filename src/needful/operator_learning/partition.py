@@ -30,9 +30,9 @@ from needful.operator_learning.matching import Match, Matcher
 # The score of a match if the transition is pinned to the candidate, that is, always assigned to it. It is
 # lower, and thus better, than any other score.
 PINNED = -1_000_000_000
-# Some transitions of an operator may have no necessary effect. An atom that is false before some of them
-# can be a precondition only if these are at most this share of the operator's transitions; see
-# `_ineffective`.
+# Some transitions of an operator may have no necessary effect, for example because a step was repeated. An
+# atom that is false only before such transitions can still be a precondition if they are at most this share
+# of the operator's transitions; see `_ineffective`.
 TOLERANCE = 0.25
 # The maximum number of equally good matches of a transition from which one is chosen; see `_aligned`.
 MAX_EQUAL_MATCHES = 8
@@ -200,8 +200,8 @@ def _preferred(
         identity = transition.transition_id
         best = next((match for match in matches if candidate.agrees(match.objects, identity)), best)
     if candidate.pinned and transition.transition_id in candidate.pinned:
-        # All candidates to which the transition is pinned get the same score and arity. Among them, the
-        # order of their texts decides.
+        # If the transition is pinned to several candidates, their matches get the same score and arity. So
+        # the candidate whose text is first in alphabetical order explains the transition.
         return best._replace(score=PINNED, arity=0)
     return best
 
@@ -241,7 +241,8 @@ def _equal_matches(
     """Return the objects of a match, then those of other matches that explain the transition equally well.
 
     Matches are equally good if the same atoms become true. Other matches are returned only if the candidate
-    has keep effects, and no hint (preferred objects) for the transition.
+    has keep effects (atoms that it requires and predicts to stay true), and no hint (preferred objects) for
+    the transition.
     """
     found = [match.objects]
     if candidate.operator.keep_effects and transition.transition_id not in candidate.hints:
@@ -308,15 +309,14 @@ def _aligned(
 def _ineffective(candidate: Candidate, data: Sequence[Datum], unchanged: Sequence[Datum]) -> list[Datum]:
     """Return the transitions in `unchanged` before which a precondition of the other transitions is false.
 
-    After a repeated or failed step, the operator's add effects may hold because they held already before
-    the step. So the step is assigned to the operator, although a precondition may not have held. The
-    operator would lose this precondition, because preconditions must hold before all transitions.
+    In the transitions `unchanged`, no add effect or no necessary atom became true. For example, a robot
+    executes `open(door)` too far from a door that is already open. If the operator were also learned from
+    this step, it would lose the precondition Near(door), because preconditions hold before all transitions.
 
-    But the demonstrator may also execute an action although its effect holds already by chance. Therefore,
-    if an atom is false before more than the share `TOLERANCE` of the transitions, it is not a precondition,
-    and these transitions are not returned because of it. Transitions that are `idle` or `redone` were
-    certainly repeated or failed. They do not count towards this share, and the limit does not apply to
-    them.
+    But an atom that is false before some transitions may also be no precondition at all. If they are more
+    than the share `TOLERANCE` of the transitions, they are not returned because of this atom. There is an
+    exception for transitions that are `idle` or `redone` (see `EncodedTransition`), whose action probably
+    failed or was repeated: they do not count towards this share, and are returned in any case.
     """
     passive = set(unchanged)
     effective = [datum for datum in data if datum not in passive]

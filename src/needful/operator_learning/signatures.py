@@ -1,8 +1,9 @@
 """Find the signatures of unnamed objects: the lifted atoms about an object that hold before a transition.
 
 An unnamed object is one to which no parameter of an operator is bound. A named object is one to which a
-parameter is bound. In the keys of a signature's atoms, parameters have the indices 0 to `arity` - 1, the
-unnamed object has the index `arity`, and any other unnamed object has the index `ANYTHING`.
+parameter is bound. In the atoms of a signature, indices replace the objects: 0 to `arity` - 1 stand for the
+parameters, `arity` for the unnamed object, and `ANYTHING` for any other unnamed object. For example, if a
+tool fits the door of `open(door)`, the tool's signature contains ("Fits", (1, 0)).
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from needful.operator_learning.induction import Datum
 
 # The maximum number of sets of atoms that `shared_signatures` keeps.
 MAX_CONDITIONS = 8
-# If the sets found so far by `SignatureMasks.shared` have at most this number of different atoms, they are
-# tested atom by atom, which is faster than to compute the signatures of all objects.
+# `SignatureMasks.shared` goes through transitions and reduces sets of atoms. If at most this number of
+# atoms are left, they are tested one by one, which is faster than to compute all objects' signatures.
 FEW_ATOMS = 8
-# The index of the unnamed object in the keys of `SignatureMasks`; it does not depend on the operator's
-# arity.
+# The index of the unnamed object in the atoms of `SignatureMasks`. Signatures use the operator's arity
+# instead, which differs between operators.
 UNNAMED = -2
 
 # The signature of an unnamed object: the lifted atoms about the object that hold before a transition, and
@@ -57,11 +58,11 @@ class SignatureMasks:
         # such as RobotAt(sink). A signature contains types of the object only if it contains such an atom.
         self._allow_types = 0
         self._masks_of_types: dict[Type, int] = {}
-        # For each demonstration, the last examined state, and the signatures of all objects in this state
-        # for an operator without parameters.
+        # For each demonstration, the last state that `_without_names` examined, and the signatures of all
+        # objects in this state.
         self._last: dict[AtomTable, tuple[int, dict[int, int]]] = {}
-        # For each demonstration, each atom and each object of the atom, the mask of the lifted atom about
-        # this object for an operator without parameters.
+        # For each demonstration, each atom about unnamed objects only, and each of these objects: the mask
+        # of the lifted atom. For example, On(cup, table) is On(`UNNAMED`, `ANYTHING`) for the cup.
         self._unrelated: dict[AtomTable, dict[int, dict[int, int]]] = {}
         # For each demonstration, each object and each set of its atoms, the mask of the lifted atoms.
         self._of_object: dict[AtomTable, dict[tuple[int, int], int]] = {}
@@ -90,9 +91,9 @@ class SignatureMasks:
         return bit
 
     def links_or(self, atoms: Iterable[AtomKey], arity: int) -> int:
-        """Return the mask of the atoms that relate the unnamed object to a parameter, and of `atoms`.
+        """Return the mask of all atoms that relate the unnamed object to a parameter, and of some `atoms`.
 
-        Of `atoms`, only those about just the unnamed object are included. Their indices are (`arity`,).
+        Of `atoms`, only those are included that mention nothing but the unnamed object (index `arity`).
         """
         about = (key for key in atoms if key[1] == (arity,))
         return functools.reduce(or_, (self._encode((name, (UNNAMED,))) for name, _ in about), self.links)
@@ -125,7 +126,7 @@ class SignatureMasks:
         for number in objects:
             about_named |= table.with_object(number)
         related = self._related(datum, state & about_named)
-        # All other objects have the same signatures as for an operator without parameters.
+        # No atom relates the other objects to a parameter, so their signatures do not depend on parameters.
         changed = functools.reduce(or_, (1 << number for number in (*objects, *related)))
         found = {
             mask: numbers & ~changed
@@ -198,10 +199,10 @@ class SignatureMasks:
         return mask
 
     def _with_types(self, mask: int, kind: Type) -> int:
-        """Return a mask of atoms about an object, and add the object's types if one of the atoms allows it.
+        """Return a mask of atoms about an object of the type `kind`; add the object's types in some cases.
 
-        The atoms that relate the object to a parameter, or that mention only this object, allow types.
-        Types without a parent are left out: the declared types of the predicates imply them.
+        Types are added if an atom relates the object to a parameter, or mentions only this object. Types
+        without a parent are left out: the declared types of the predicates imply them.
         """
         if not mask & self._allow_types:
             return mask

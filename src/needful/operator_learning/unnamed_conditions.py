@@ -83,7 +83,11 @@ def shared_conditions(data: Sequence[Datum], masks: SignatureMasks) -> Iterator[
 def _shared_conditions(
     data: Sequence[Datum], masks: SignatureMasks, earlier: SharedCondition
 ) -> Iterator[SharedCondition]:
-    """Yield the conditions that extend the `earlier` one, to whose objects the data are bound as well."""
+    """Yield the conditions that relate a further unnamed object to the last object of the `earlier` one.
+
+    `data` contains each transition with the objects of the parameters and of the `earlier` condition. If
+    `earlier` is empty, the further object is the first one, and may be related to anything.
+    """
     arity = len(data[0][1])
     for one in masks.shared(data, parameter=arity - 1 if earlier else None):
         yield *earlier, masks.decode(one, arity)
@@ -156,17 +160,16 @@ def bound_condition(fitted: FittedOperator, shared: SharedCondition) -> Conditio
 
 
 def named_condition(fitted: FittedOperator, atoms: Signature) -> Condition | None:
-    """Return the condition that atoms over the operator's parameters hold."""
+    """Return the condition with the given atoms over the operator's parameters, without unnamed objects."""
     return condition_on(fitted, atoms, [()] * len(fitted.data))
 
 
 def _similar_witnesses(data: Sequence[Datum], atoms: Signature) -> list[int]:
     """Return, for each transition, an unnamed object that satisfied the atoms before it.
 
-    If an atom mentions a further unnamed object, there should be such an object of the same narrow type in
-    each transition. For example, a vehicle must be at a neighbouring place. If a bulldozer was at one of
-    the neighbouring places in each transition, these are the right places, even if another vehicle was at
-    another one.
+    If several objects satisfied the atoms, further objects in these atoms decide. For example, the unnamed
+    object is a near place with a vehicle. If a bulldozer was at one of the near places before each
+    transition, this place is returned, even if a truck was at another near place.
     """
     found = [witnesses(datum, atoms) for datum in data]
     if any(one.bit_count() > 1 for one in found):
@@ -183,7 +186,10 @@ def _similar_witnesses(data: Sequence[Datum], atoms: Signature) -> list[int]:
 
 
 def _partners_of(datum: Datum, numbers: int, key: AtomKey) -> dict[int, int]:
-    """Return, for each of the given objects, the further objects with which an atom held."""
+    """Return, for each object in the mask `numbers`, the mask of its partners in an atom.
+
+    For example, for the atom At(`ANYTHING`, place), the partners of a place are the objects at this place.
+    """
     transition, objects = datum
     name, indices = key
     further = (name, tuple(len(objects) + 1 if index == ANYTHING else index for index in indices))
@@ -193,7 +199,7 @@ def _partners_of(datum: Datum, numbers: int, key: AtomKey) -> dict[int, int]:
 
 
 def _narrowest_shared_type(data: Sequence[Datum], partners: Sequence[dict[int, int]]) -> Type | None:
-    """Return the narrowest type that has a partner in each transition; None if there is no single one."""
+    """Return the narrowest type that a partner (see `_partners_of`) has in each transition, or None."""
     shared: set[Type] | None = None
     for (transition, _), one in zip(data, partners, strict=True):
         numbers = functools.reduce(or_, one.values(), 0)
@@ -219,10 +225,7 @@ def first_witness(datum: Datum, atoms: Signature, among: int = -1) -> int:
 
 
 def witnesses(datum: Datum, atoms: Signature) -> int:
-    """Return the mask of the objects that satisfied the atoms before a transition.
-
-    Only objects to which no parameter is bound are considered.
-    """
+    """Return the mask of the objects, not bound to parameters, that satisfied atoms before a transition."""
     return functools.reduce(and_, (unnamed_objects_with(key, datum) for key in atoms))
 
 

@@ -10,16 +10,17 @@ evidence, because many conditions hold everywhere. So one of the following must 
   `Opportunities`. Less evidence is enough if a condition with the same predicates was accepted for another
   controller.
 - In every transition, the action made an atom of the condition false, and an atom of the same predicate
-  true for another object. For example, a vehicle that moves is no longer at one place, but at another.
-  Effects of other operators may then become necessary. If these operators make more false claims, further
-  conditions must exclude the claims.
+  true for another object. For example, a vehicle that moves is no longer at one place, but at another. The
+  new atom becomes an add effect, so effects of other operators may become necessary. If operators then make
+  more false claims (predicted atoms that do not hold; see `false_claims`), further conditions must exclude
+  these.
 - The condition gives a purpose to steps that had none: without the condition, nothing that these steps add
   is necessary later.
 - Another operator of the same controller has a condition with the same predicates, or deletes a
   precondition with one of these predicates.
-- With the condition, the operator has fewer false claims (predicted atoms that do not hold; see
-  `false_claims`). In addition, the action must have made an atom of the condition false, or atoms must
-  connect the condition's objects with the operator's parameters (`is_linked`).
+- With the condition, operators make fewer false claims. In addition, the action must have made an atom of
+  the condition false, or atoms must connect the condition's objects with the operator's parameters
+  (`is_linked`).
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ class ConditionSearch:
     accepted: AcceptedConditions = field(default_factory=AcceptedConditions)
 
     def next_climb(self, climb: Climb) -> Climb | None:
-        """Return the climb with the first condition that is accepted; None if there is none."""
+        """Return the operators after the first accepted condition is required; None if none is accepted."""
         for proposal in self._in_order(climb.hypothesis):
             # A condition is tried again if similar ones were accepted in the meantime: less evidence is
             # enough then.
@@ -116,7 +117,7 @@ class ConditionSearch:
         return None
 
     def _required(self, proposal: Proposal, climb: Climb) -> Climb | None:
-        """Return the climb in which an operator requires the proposed condition; None if it is rejected.
+        """Return the operators after the proposed condition is required; None if it is rejected.
 
         The action may make an atom of the condition false, and an atom of its predicate true for another
         object. The new atom then becomes an effect, which may make effects of other operators necessary as
@@ -129,9 +130,9 @@ class ConditionSearch:
         return self._without_new_claims(reached, climb.hypothesis) if proposal.replaced else None
 
     def _without_new_claims(self, climb: Climb, old: Hypothesis) -> Climb | None:
-        """Return the climb with further conditions, so that there are no more false claims than in `old`.
+        """Require further conditions until operators make no more false claims than those in `old`.
 
-        False claims are predicted atoms that do not hold. Return None if this is not possible.
+        False claims are predicted atoms that do not hold. Return None if too many of them remain.
         """
         claims = self.problem.false_claims
         for _ in range(MAX_FURTHER_CONDITIONS):
@@ -192,7 +193,7 @@ class ConditionSearch:
     def _cached(
         self, propose: Callable[..., Iterator[Proposal]], fitted: FittedOperator, *given: Hashable
     ) -> list[Proposal]:
-        """Return the proposals that a function makes for an operator, its transitions and `given`."""
+        """Return the proposals of the function `propose` for an operator; `given` are further arguments."""
         key = (propose, fitted.operator.text, fitted.data, *given)
         known: list[Proposal] | None = self.problem.proposals.get(key)
         if known is None:
@@ -216,7 +217,7 @@ class ConditionSearch:
 
 
 def named_objects_only(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb:
-    """Return the climb unchanged: operators have no parameters for unnamed objects, as in the paper."""
+    """Return the operators unchanged, without parameters for unnamed objects, as in the paper."""
     return climb
 
 
@@ -297,7 +298,7 @@ def _is_justified(proposal: Proposal, old: Hypothesis, new: Hypothesis, problem:
 
 
 def _is_division(proposal: Proposal) -> bool:
-    """Return whether a proposal divides an operator, but not by the atoms that its action makes false."""
+    """Return whether a proposal divides an operator into several, for the reasons in `divisions_of`."""
     return len(proposal.conditions) > 1 and not proposal.consumed
 
 
@@ -320,7 +321,7 @@ def _can_be_accepted(proposal: Proposal, old: Hypothesis, problem: LearningProbl
 
 
 def require(fitted: FittedOperator, condition: Condition) -> Candidate:
-    """Return the candidate of an operator that requires a condition, with parameters for its objects.
+    """Return the operator with a condition as precondition, and parameters for the condition's objects.
 
     The action may make an atom of the condition false, and an atom of the same predicate true. This new
     atom becomes an add effect (see `_replacements`). Quantified deletes that `merge_types` added for the

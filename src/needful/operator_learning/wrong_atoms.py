@@ -35,7 +35,8 @@ ERROR_COST = -math.log(0.01)
 MAX_ROUNDS = 4
 # A change may be due to wrong atoms if it occurs at most twice, or in at most this share of a controller's
 # uses. If all changes are more frequent, nothing is repaired. Otherwise, all predicates with changing atoms
-# are examined: if the atoms of a predicate change often, its wrong atoms do not appear as rare changes.
+# are examined, even those without a rare change: if a controller often changes their atoms, a wrong atom
+# looks like one of these frequent changes.
 RARE_CHANGE = 0.01
 # The minimum number of repaired values, and their minimum share of all values. If fewer values would be
 # repaired, nothing is repaired: some correct changes are rare in any demonstrations.
@@ -180,7 +181,7 @@ class _Series:
         return cls(demonstrations, changes, every, owners, lengths, first_steps, recorded, rows, *forms)
 
     def codes(self, values: _Values) -> _Numbers:
-        """Return, for each step, 4 times its form + 2 times the value before it + the value after it."""
+        """Return, for each step, 4 * its form (see `_Series`) + 2 * value before it + value after it."""
         before = np.arange(len(self.rows)) + self.rows
         found: _Numbers = 4 * self.forms + 2 * values[before] + values[before + 1]
         return found
@@ -258,8 +259,10 @@ def _padded(numbers: list[int], counts: list[int], padding: int) -> _Numbers:
 
 
 def _divide_forms(series: _Series, property_count: int, deadline: Deadline) -> _Series:
-    """Divide a form in two if a property of the other object (see `_Series`) predicts changes of the atom.
+    """Divide a form in two if a property of the other object predicts changes of the atom.
 
+    `_Series` defines forms and other objects. For example, Move(robot, room) changes At(box, room) only if
+    the box is held, so the form ("Move", "At", (-1, 1)) is divided into steps with and without a held box.
     For each form, the property with the most information about changes is chosen. The information must
     exceed the cost of choosing one of `property_count` properties and of one more probability (the Bayesian
     information criterion). The steps in which the other object has the property get a new form number.
@@ -271,7 +274,7 @@ def _divide_forms(series: _Series, property_count: int, deadline: Deadline) -> _
     steps = np.bincount(codes, minlength=size).reshape(-1, 2).astype(float)
     likelihood = _log_likelihood(steps)
     penalty = 0.5 * np.log(np.maximum(steps.sum(axis=1), 1.0)) + math.log(max(property_count, 1))
-    # The information is at most -likelihood, so most forms need no properties.
+    # Even a property that predicts all changes gains only -likelihood, which must exceed the penalty.
     chosen = np.flatnonzero((-likelihood > penalty)[series.forms] & (series.others >= 0))
     if not len(chosen):
         return series
@@ -291,9 +294,9 @@ def _divide_forms(series: _Series, property_count: int, deadline: Deadline) -> _
 def _properties(series: _Series, steps: _Numbers, deadline: Deadline) -> _Values:
     """Return, for each property and each given step, whether the other object has it before the step.
 
-    A property consists of a predicate and a position. An object has the property in a state if some atom of
-    the predicate holds in which the object is at the position. Properties with the predicate of the step's
-    atom do not count. Properties that no object has before any step are left out.
+    `_Series` defines other objects. A property consists of a predicate and a position. An object has it in
+    a state if some atom of the predicate holds in which the object is at the position. Properties with the
+    predicate of the step's atom do not count. Properties that no object has before any step are left out.
     """
     # Each object has one cell per action of its demonstration.
     lengths = np.array([len(one) for one in series.demonstrations for _ in one.objects], dtype=np.intp)
@@ -369,9 +372,10 @@ def _viterbi(series: _Series, rows: _Numbers, costs: _Costs, deadline: Deadline)
 
 
 def _step_costs(series: _Series, values: _Values) -> _Costs:
-    """Return the costs of first steps (index 0) and later steps (index 1).
+    """Return the costs of steps as an array with four axes.
 
-    The other indices are the form, and the values of the atom before and after the step. A cost is minus
+    The first axis distinguishes first steps of demonstrations (index 0) from later steps (index 1). The
+    others are the form (see `_Series`), and the atom's values before and after the step. A cost is minus
     the logarithm of a probability, estimated by counting the steps of all demonstrations. Each count is
     reduced by one half, but is at least one half. So a change that occurred once costs as much as a change
     that never occurred: a single occurrence may be a detection error.

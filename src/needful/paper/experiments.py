@@ -47,7 +47,7 @@ from needful.planning.planners import make_planner
 from needful.sampler_learning.learn_samplers import PAPER_SAMPLERS
 from needful.sweeps.jobs import Job
 
-# The paper's Figure 3 shows results for these numbers of demonstrations, and for the usual number.
+# The paper's Figure 3 shows results for these numbers of demonstrations, and for `PaperProtocol.demos`.
 FEWER_DEMOS = (5, 10, 25)
 PAPER = "paper"
 HOUSEHOLD_SECONDS = {"sorting-books": 1_500.0}
@@ -147,7 +147,8 @@ def ablations(make_job: MakeJob, learners: tuple[str, ...] | None) -> Iterator[J
 def data_efficiency(make_job: MakeJob, learners: tuple[str, ...] | None) -> Iterator[Job]:
     """Yield jobs of the method `necessary` with increasing numbers of demonstrations.
 
-    The last number is the usual one. Yield nothing if `learners` is given and does not contain this method.
+    The last number is the one that other experiments use; the others are those in `FEWER_DEMOS` below it.
+    Yield nothing if `learners` is given and does not contain this method.
     """
     if learners is None or OURS in learners:
         job = make_job(OURS)
@@ -282,7 +283,7 @@ def _household_preset(domain: str) -> RunConfig:
 def preset_job(domain: str, method: str, seed: int) -> Job:
     """Return the job of a method with the preset `paper`.
 
-    The methods `necessary` and `necessary-no-complexity` use the learners of the paper.
+    A method in `PAPER_LEARNERS` runs the learner given there, which follows the paper more closely.
     """
     config = paper_preset(domain)
     planning, household = config.planning, domain in HOUSEHOLD

@@ -1,8 +1,11 @@
-"""The comparison on KinDER's 2D environments: learned operators, hand-written ones, the published planner.
+"""The comparison on the 2D environments of KinDER, a benchmark of robot tasks (docs/kinder.md).
+
+It compares learned operators, hand-written ones, and the planner SeSamE of the package `bilevel-planning`.
+SeSamE runs outside this package, in benchmarks/kinder_planners.py. Its results are written to the same
+folder.
 
 The seed of a job does not affect its test tasks. All jobs of a domain solve the same test tasks:
-KinDER's `reset(seed=k)` for k = `FIRST_TASK`, `FIRST_TASK` + 1, and so on. The published planner runs
-outside this package, in benchmarks/kinder_planners.py. Its results are written to the same folder.
+KinDER's `reset(seed=k)` for k = `FIRST_TASK`, `FIRST_TASK` + 1, and so on.
 """
 
 from __future__ import annotations
@@ -29,8 +32,8 @@ from needful.sweeps.jobs import Job, JobResult, run_config
 
 KINDER = "kinder"
 HAND_WRITTEN = "hand-written"
-# The published planner is run with two limits on the number of abstract plans. This maps each limit to the
-# name of the planner in results.
+# The planner SeSamE is run with two limits on the number of abstract plans. This maps each limit to the
+# name that stands in the results in place of a learner's name.
 PUBLISHED_PLANS = MappingProxyType({10: "bilevel-planning-10", 1000: "bilevel-planning-1000"})
 # The seed of the first test task. Tasks with lower seeds were used to develop the skills.
 FIRST_TASK = 1000

@@ -43,12 +43,12 @@ from needful.seeding import rng_for, seed_for
 REPAIR_ROUNDS = 2
 # The maximum share of the remaining planning time that one repair may take.
 REPAIR_SHARE = 0.25
-# With noisy readings, the maximum share of the remaining planning time that planning from scratch may take:
-# after more readings, another plan may be needed.
+# If readings of the world are noisy, planning from scratch may take at most this share of the remaining
+# planning time. The rest is left for planning again if further readings give another state.
 NOISY_SHARE = 0.5
-# If no plan is found, the agent takes more readings, but at most MAX_ADDED * `careful_readings` more.
+# If no plan is found, the agent reads the state again, at most MAX_ADDED * `careful_readings` times.
 MAX_ADDED = 10
-# If readings are exact, the agent gives up after planning failed this number of times in a row.
+# If further readings give the same state, the agent gives up after planning failed this often in a row.
 MAX_FAILED_PLANS = 3
 
 
@@ -64,12 +64,12 @@ class AgentConfig(CheckedSettings):
         max_replans: the maximum number of times that the agent plans from scratch after the first plan.
         max_misses: the maximum number of times in a row that the agent falls back to an earlier step of its
             plan. After that it plans from scratch.
-        readings: the number of readings per observation. The observation is the median of each feature. If
-            the first two readings are equal, readings are exact, and no more are taken.
-        careful_readings: the number of readings before an important decision. If the first `readings`
-            readings suggest that a step missed its subgoal or that the goal holds, readings are added up to
-            this number. If no plan is found, their number is doubled: at least `careful_readings` and at
-            most `MAX_ADDED` * `careful_readings` readings are added.
+        readings: how often the state of the world is read per observation. The observed state has the
+            median of each feature. If the first two readings are equal, readings are exact, and no more
+            are taken.
+        careful_readings: the total number of readings if the first `readings` ones suggest that a step
+            missed its subgoal or that the goal holds. If no plan is found, the agent adds as many readings
+            as it has, but at least `careful_readings` and at most `MAX_ADDED` * `careful_readings`.
     """
 
     planning: PlanningConfig = field(default_factory=PlanningConfig)
@@ -115,9 +115,10 @@ class _CurrentPlan:
     necessary: tuple[AbstractState, ...]
 
     def violated(self, point: int, state: State) -> tuple[GroundAtom, ...]:
-        """Return the necessary atoms of step `point` that do not hold in the state, sorted.
+        """Return the atoms that prevent the plan from continuing with step `point` in a state, sorted.
 
-        If they all hold, return the atoms that hold but that a negative precondition of the step forbids.
+        These are the atoms that must hold before this step but do not (see the module docstring). If there
+        are none, they are the atoms that hold although a negative precondition of the step forbids them.
         """
         missing = [atom for atom in self.necessary[point] if not atom.holds(state)]
         if not missing and point < len(self.steps):
@@ -207,7 +208,7 @@ class _Episode:
     def _jump_ahead(self, state: State, missing: tuple[GroundAtom, ...]) -> bool:
         """Jump to the latest step from which the rest of the plan works; return False if there is none.
 
-        Only steps after the expected one are considered. The rest of the plan is checked in simulation.
+        Only steps after the next step of the plan are considered. The rest is checked in simulation.
         """
         assert self.current is not None
         for point in reversed(range(self.position + 1, len(self.current.steps))):
@@ -218,7 +219,7 @@ class _Episode:
         return False
 
     def _continue(self, state: State) -> bool:
-        """Continue with the expected step, whose necessary atoms hold in the observed state.
+        """Continue with the next step of the plan, whose necessary atoms hold in the observed state.
 
         The parameters of the plan were chosen for the predicted states. They are kept if they also reach
         all subgoals from the observed state. Otherwise parameters are sampled again. Returns False if this
@@ -235,9 +236,9 @@ class _Episode:
     def _fall_back(self, state: State, missing: tuple[GroundAtom, ...]) -> bool:
         """Return to the latest earlier step of the plan whose necessary atoms hold.
 
-        If this is the first miss and the state equals the one that the step was planned for, the same
-        action is executed again. Otherwise parameters are sampled again. Returns False if this fails, or if
-        there is no such step.
+        If only the last controller missed its subgoal, and the state is the one predicted before the
+        earlier step, the same action is executed again. Otherwise parameters are sampled again. Returns
+        False if this fails, or if there is no such step.
         """
         assert self.current is not None
         earlier = reversed(range(self.position))
@@ -278,11 +279,9 @@ class _Episode:
     ) -> bool:
         """Adopt the rest of the plan, from step `point` on, if it reaches all subgoals in simulation.
 
-        Returns whether it does.
-
-        The rest can be preceded by steps whose actions were sampled again: `before` has the new actions of
-        the steps directly before `point`, and `states` the simulated states before and after each of them.
-        Without such steps, `states` has only the state before step `point`.
+        Returns whether it does. If parameters of the steps directly before `point` were sampled again,
+        `before` has their new actions; these steps are adopted too. `states` has the state before the first
+        adopted step, and the simulated state after each action in `before`.
         """
         assert self.current is not None
         followed = self.current

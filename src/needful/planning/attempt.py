@@ -23,15 +23,16 @@ from needful.seeding import rng_for, seed_for
 if TYPE_CHECKING:
     from needful.planning.bilevel import PlanningConfig
 
-# In the first round, refinement may use FIRST_ROUND * `samples_per_step` tries per step of a plan. If one
-# step cannot start in that many tries, the next plan is refined. Each further round allows twice as many
-# tries. After MAX_ROUNDS rounds, the task counts as failed.
+# Plans are refined in rounds; see `Attempt._run_rounds`. The first round allows FIRST_ROUND *
+# `samples_per_step` tries per step of a plan, and each further round twice as many. After MAX_ROUNDS
+# rounds, the task counts as failed.
 FIRST_ROUND, MAX_ROUNDS = 2, 4
 # Plans that fail before their first step with continuous parameters do not count for `max_abstract_plans`,
 # because one simulation refutes them. Only the first MAX_REFUTED such plans are exempt.
 MAX_REFUTED = 100
-# If a step failed although its preconditions held initially, these initial atoms may be wrong. Some
-# searches therefore do not rely on them. This is the maximum number of nodes of such a search.
+# If a step failed although its preconditions held initially, these initial atoms may be wrong. In every
+# second search, an earlier step must therefore make one of them true again. Such a search may create this
+# many nodes.
 DISTRUSTING_NODES = 10_000
 
 
@@ -44,8 +45,8 @@ class _RefinedPlan:
         plan: the abstract plan.
         subgoals: its subgoals; see `Subgoals`.
         refinement: the search for parameters.
-        distrusting: whether the plan relies on none of the initial atoms that may be wrong; see
-            `Attempt.distrusted`.
+        distrusting: whether the plan comes from a search that does not rely on initial atoms that may be
+            wrong; see `Attempt.distrusting`.
         samples: the number of samples drawn so far.
     """
 
@@ -66,15 +67,16 @@ class Attempt:
         problem: the ground problem with the discovered failures and costs.
         stream: the running search; None if it must be started with the current problem.
         suspicions: the ground operators that missed their subgoals, or that could not start.
-        distrusted: the indices of the ground operators that failed although preconditions of them held
-            initially, as the keys of a dict. These initial atoms may be wrong. The attribute is None once a
-            search found no plan that does not rely on them.
-        distrusting: whether the plans of the running search do not rely on these initial atoms.
+        distrusted: the ground operators that failed although preconditions of them held initially: these
+            initial atoms may be wrong. A dict whose keys are the indices of the operators; its values are
+            not used. It is None once a search with `distrusting` found no plan.
+        distrusting: whether the running search returns only plans in which an earlier step makes a
+            precondition of each distrusted operator true again; see `Problem.with_distrusted_start`.
         distrusting_plans: how many plans of such searches were refined; they do not count for
             `max_abstract_plans`.
         tried: the plans that were refined, as indices of ground operators.
-        revealing_plans: how many plans failed because of objects that the simulator reported, and that new
-            plans must deal with. These plans do not count for `max_abstract_plans`.
+        revealing_plans: how many plans failed because of an object that the simulator reported for the
+            first time at this step, such as a closed lid. They do not count for `max_abstract_plans`.
         refuted_plans: how many plans failed at a step such that neither this step nor an earlier one has
             continuous parameters. They do not count for `max_abstract_plans`, because one simulation is
             enough to refute them.
@@ -112,10 +114,10 @@ class Attempt:
     def run(self) -> PlanningResult:
         """Refine abstract plans until one succeeds, or return the result that failed at the latest step.
 
-        The simulator can report objects that made a step fail, and new plans deal with these objects first.
-        If the step has continuous parameters, other samples may fail because of other objects, or succeed.
-        So if no new plan succeeds, planning forgets the reported objects and restarts with other samples,
-        until `max_abstract_plans` is reached.
+        The simulator can report objects that made a step fail, such as a closed lid. New plans then deal
+        with these objects first: they open the lid. But if the step has continuous parameters, other
+        samples may fail because of other objects, or succeed. So if no new plan succeeds, planning forgets
+        the reported objects and restarts with other samples, until `max_abstract_plans` is reached.
         """
         unchanged = self.problem
         result = self._run_rounds()
@@ -144,10 +146,10 @@ class Attempt:
     def _run_rounds(self) -> PlanningResult:
         """Refine plans in rounds, so that one that is hard to refine does not take the time of the others.
 
-        In the first round, refinement may use `FIRST_ROUND` * `samples_per_step` tries per step of a plan.
-        If one step cannot start in that many tries, or if all tries are used, refinement is interrupted and
-        the next plan is refined. Each further round resumes the interrupted plans with twice as many tries
-        as before. If planning is not adaptive, tries are unlimited, so there is only one round.
+        The first round allows t = `FIRST_ROUND` * `samples_per_step` tries per step. The refinement of a
+        plan with n steps is interrupted after n * t tries, or if one step could not start in t tries. Then
+        the next plan is refined. Each further round doubles t and resumes the interrupted plans. If
+        planning is not adaptive, tries are unlimited, so there is only one round.
         """
         interrupted: list[_RefinedPlan] = []
         for number in range(MAX_ROUNDS):
@@ -190,8 +192,8 @@ class Attempt:
     def _start_search(self) -> PlanStream:
         """Start a search for plans.
 
-        If there are distrusted initial atoms, the plans of every second search do not rely on them. Such a
-        search has a limit on its nodes, because there may be no such plan.
+        If there are distrusted initial atoms, the plans of every second search do not rely on them; see
+        `distrusting`. Such a search has a limit on its nodes, because there may be no such plan.
         """
         problem, budget = self.problem, self.budget
         self.distrusting = bool(self.distrusted) and not self.distrusting
@@ -313,8 +315,8 @@ class Attempt:
 def _deeper(one: PlanningResult | None, other: PlanningResult) -> PlanningResult:
     """Return the one of two failed results that failed at the later step; on a tie, `other`.
 
-    A result with the outcome `ENVIRONMENT_FAILURE` is returned only if both have this outcome. It is less
-    informative, because the next search can deal with the reported objects.
+    A result with the outcome `ENVIRONMENT_FAILURE` is returned only if both have this outcome. It explains
+    less, because the next plan can avoid this failure: it deals with the reported objects first.
     """
     return other if one is None or _depth(other) >= _depth(one) else one
 

@@ -37,8 +37,9 @@ from needful.planning.attempt import Attempt
 from needful.planning.interfaces import Planner, Problem
 from needful.planning.planners import default_planner
 
-# If there is no abstract plan, planning ignores preconditions in at most MAX_RELAXATIONS ways; see
-# `relaxations`. For each way, `max_abstract_plans` is RELAXED_PLANS, and `max_nodes` at most RELAXED_NODES.
+# If there is no abstract plan, planning is repeated up to MAX_RELAXATIONS times, each time without other
+# preconditions; see `relaxations`. In each of these attempts, `max_abstract_plans` is RELAXED_PLANS, and
+# `max_nodes` at most RELAXED_NODES.
 MAX_RELAXATIONS, RELAXED_PLANS, RELAXED_NODES = 40, 2, 10_000
 # To explain a failure, there is one search per goal atom, with this atom as the only goal. Its maximum
 # number of nodes is small, so that a failed task takes only a little more time.
@@ -77,10 +78,10 @@ class PlanningConfig:
         timeout: seconds per task, for grounding, search and refinement together.
         max_abstract_plans: the maximum number of abstract plans to refine; with 1, a failed refinement ends
             planning. If the maximum is above 1 and planning is adaptive, three kinds of plans do not count:
-            plans that fail because of new objects that the simulator reports (see `EnvironmentFailure`;
-            the next plans deal with these objects first); plans that make true again an atom that already
-            holds initially (see `adaptive`); and up to 100 plans that fail before their first step with
-            continuous parameters.
+            plans that fail because of an object that the simulator reports for the first time at a step
+            (see `EnvironmentFailure`; the next plans deal with this object first); plans of searches that
+            do not rely on initial atoms that may be wrong (see `adaptive`); and up to 100 plans that fail
+            before their first step with continuous parameters.
         samples_per_step: how many times to try a step with continuous parameters.
         horizon: the maximum number of low-level actions in a plan. With None, solvers and demonstrators use
             the `horizon` of their environment, and `plan` has no limit.
@@ -91,12 +92,12 @@ class PlanningConfig:
         subgoals: computes the atoms that must hold after each step: `necessary_subgoals` or
             `predicted_subgoals`.
         planner: finds the abstract plans; see `make_planner`.
-        adaptive: whether planning adapts to failed refinements. If so, plans are refined in rounds, ground
-            operators that miss their subgoals cost more in later searches, and parameters that failed are
-            changed (see `RefinementLimits.perturb`). If a step fails although preconditions of it hold
-            initially, their predicates may be imprecise, and every second search makes one of these
-            preconditions true again before the step. If planning is not adaptive, each plan is refined to
-            the end before the next one, as in the paper.
+        adaptive: whether planning adapts to failed refinements. If so, plans are refined in rounds with
+            more tries in each, ground operators that miss their subgoals cost more in later searches, and
+            parameters that failed are changed (see `RefinementLimits.perturb`). If a step fails although
+            preconditions of it hold initially, these initial atoms may be wrong. In every second search, an
+            earlier step must then make one of them true again. If planning is not adaptive, each plan is
+            refined to the end before the next one, as in the paper.
         clock: the clock of the timeout. `time.thread_time` measures CPU time, which does not depend on
             other programs on the machine; it requires a planner that runs in this process.
     """
@@ -204,7 +205,7 @@ def _check(task: Task, model: PlanningModel) -> None:
 
 
 def _ignoring_preconditions(attempt: Attempt, ways: Iterator[Relaxation]) -> PlanningResult | None:
-    """Plan with fewer preconditions, after an attempt found no plan; return None if no way succeeds."""
+    """Plan with each of the `ways` to drop preconditions, until one succeeds; return None if none does."""
     config = replace(attempt.config, max_abstract_plans=RELAXED_PLANS)
     total = attempt.statistics
     for way in islice(ways, MAX_RELAXATIONS):
@@ -220,7 +221,7 @@ def _ignoring_preconditions(attempt: Attempt, ways: Iterator[Relaxation]) -> Pla
         task, initial, execute, seed = attempt.task, attempt.initial, attempt.execute, attempt.seed
         counters = SearchStatistics()
         relaxed = Attempt(task, initial, model, execute, config, seed, budget, counters, way.problem)
-        # If a plan fails, ignore another precondition instead of trying more plans with these operators.
+        # Refine fewer plans per way: trust all initial atoms, and count plans that one simulation refutes.
         relaxed.distrusted, relaxed.max_refuted = None, 0
         result = relaxed.run()
         total.add(counters)
@@ -283,7 +284,8 @@ def _without(operator: Operator, ignored: Sequence[IgnoredPrecondition]) -> Oper
     dropped = frozenset(one.atom for one in ignored if one.operator == operator.name)
     if not dropped:
         return operator
-    # If a dropped precondition is also an add effect, the operator only keeps it true. Drop both.
+    # An atom that is a precondition and an add effect holds before and after the operator. Drop both:
+    # otherwise the operator could be used to make the atom true.
     return replace(
         operator,
         preconditions=operator.preconditions - dropped,

@@ -5,12 +5,12 @@ subgoal does not hold afterwards. If no try of a step reached the subgoal, its g
 Its cost is raised for the rest of the task, so that the next abstract plan avoids it if possible. The same
 holds for a ground operator whose controller could not start in any try.
 
-- The increase, called surcharge, is `SURCHARGE` if there is an atom that all tries missed, else 1. It
-  doubles each time the ground operator fails again. Thus a plan that avoids the step is found soon, even if
-  it is long. If no plan can avoid the step, the search becomes harder only gradually.
-- The lifted operator itself is doubtful if no grounding of it ever reached its subgoal and several
-  groundings missed the same add effect or could not start. If there are n such groundings, the cost of
-  every grounding of the operator, tried or not, rises by n - 1.
+- The increase, called surcharge, is `SURCHARGE` if one atom was missed in all tries, else 1. It doubles
+  each time the ground operator fails again. After a few failures, even a long plan without the operator is
+  cheaper. Surcharges start small: if all plans need the operator, the search tries detours in vain.
+- The lifted operator itself is doubtful if none of its groundings reached its subgoal so far, and n > 1 of
+  them failed in the same way: they missed the same add effect, or could not start. Then the costs of all
+  its groundings, tried or not, rise by n - 1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from needful.core.operators import GroundOperator
 from needful.core.plans import Failure, Outcome, Suspect
 from needful.errors import InvalidInputError, UnknownNameError
 
-# The first surcharge of a ground operator whose tries all missed a common atom.
+# The first surcharge of a ground operator if all its tries missed the same subgoal atom.
 SURCHARGE = 4
 # The outcomes of failed tries in which the controller of the step ran.
 _RAN = (Outcome.CONTROLLER_FAILED, Outcome.SUBGOAL_MISSED, Outcome.SAMPLER_EXHAUSTED)
@@ -84,7 +84,8 @@ UNIT_COSTS = OperatorCosts()
 class StepMisses:
     """Counts the failed tries of one step during the refinement of a plan.
 
-    This step is the first step of the plan that has not reached its subgoal in any try.
+    This step is the first one that has not reached its subgoal in any try. The steps before it have
+    reached theirs at least once, even if refinement has backtracked to them since.
 
     Attributes:
         step: the index of this step.
@@ -118,7 +119,10 @@ class StepMisses:
             self.tries += 1
 
     def take_suspect(self) -> Suspect | None:
-        """Return the step's operator as a suspect, or None if no try ran and failed since the last call."""
+        """Return the ground operator with the atoms it missed, and set the numbers of tries to 0.
+
+        Returns None if its controller has not run since the last call.
+        """
         tries, self.tries, self.unstarted = self.tries, 0, 0
         if self.operator is None or not tries:
             return None

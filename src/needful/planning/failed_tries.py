@@ -35,13 +35,12 @@ _PROGRESS = (
 class FailedDraws:
     """The failed draws of each step: sampled parameters with which the step was tried and failed.
 
-    Only draws in the current state before the step are kept; backtracking changes this state.
+    After backtracking, later steps start in other states. What failed in the old states is then dropped.
 
     Attributes:
         steps: the failed draws of each step, by the index of the step. If the state before a step changes,
             the step gets a new list.
-        deepest: the failed draws of the step at which the deepest attempt failed (the one with the most
-            progress).
+        deepest: the failed draws of the step at which the attempt that got furthest failed; see `progress`.
     """
 
     steps: dict[int, list[Draw]] = field(default_factory=dict)
@@ -100,10 +99,10 @@ class FailureReports(Generic[ReportType]):
     Each report names objects that made a try of the step fail. One report is chosen, and a new plan deals
     with its objects before it uses the step. Reports are ranked by these rules, the first rule first:
 
-    - Avoid a report if earlier steps of the plan acted on all its objects. A new plan does not help then;
-      the earlier steps must be refined differently (see `last_action_on`).
-    - Avoid reports with objects that later steps act on. This step may clear the way for the later steps,
-      so a new plan probably cannot act on these objects first.
+    - Avoid a report if earlier steps of the plan acted on all its objects. Other parameters of these steps
+      may help, but not a new plan; see `last_action_on`.
+    - Avoid reports with objects that later steps act on, but not this step. This step may be needed before
+      them: if it opens a drawer, a new plan cannot move an object in the drawer first.
     - Prefer reports with few objects.
     - Prefer reports that explain many tries. A report explains a try if its objects include all objects
       reported in that try.
@@ -149,8 +148,8 @@ class FailureReports(Generic[ReportType]):
     def last_action_on(self, objects: Iterable[Object], index: int) -> int | None:
         """Return the last step before `index` that acted on one of the objects.
 
-        Returns None unless earlier steps acted on all of the objects. Also returns None if the step that
-        was found has no continuous parameters, because it cannot be refined differently.
+        Returns None if there is an object that no earlier step acted on: then a new plan must deal with it.
+        Also returns None if the step that was found has no continuous parameters that could be changed.
         """
         steps = [_last_with(obj, self._objects[:index]) for obj in objects]
         return max(steps) if steps and min(steps) >= 0 and self._continuous[max(steps)] else None

@@ -84,8 +84,9 @@ class GroundProblem:
         ground_operators: sorted by (operator, objects); only those with reachable preconditions.
         pattern_masks: for each ground delete pattern (quantified delete), the bit mask of its atoms.
         failures: the failures discovered in simulation, as pairs: the index of the ground operator that
-            failed, and the index of the object that made it fail, or -1 (see `Problem.failures`). Each
-            failure has an additional atom, numbered after `atoms`, in the order of the failures.
+            failed, and the index of the object that made it fail, or -1 (see `Problem.failures`). For each
+            failure, the operator requires an additional atom, which the operators that deal with the object
+            add (see `deals_with`). These atoms are numbered after `atoms`, in the order of the failures.
         costs: the costs of the ground operators, where they are not 1.
         tried: the plans that were tried already, as indices of ground operators. A `Portfolio` leaves
             them out.

@@ -331,7 +331,7 @@ class LmCut:
         return list(certain)
 
     def _reachable_outside(self, zone: set[int], graph: _Graph) -> set[int]:
-        """Return the atoms that are reachable if no operator that adds an atom of the goal zone is used."""
+        """Return the atoms reachable without operators that add an atom of the goal zone; see `_cut`."""
         supported, effects = graph.supported, self._effects
         reached, to_leave = set(graph.true), graph.true.copy()
         for atom in to_leave:  # the list grows in the loop

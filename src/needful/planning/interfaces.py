@@ -46,7 +46,8 @@ class Problem(Protocol):
         """The failures discovered so far in simulation.
 
         Each is a pair: the index of the ground operator that failed, and the index of the object that made
-        it fail. The second index is -1 if the initial atoms are distrusted (`with_distrusted_start`).
+        it fail. The second index is -1 if wrong initial atoms may have made it fail instead of an object;
+        see `with_distrusted_start`.
         """
         ...
 
@@ -60,10 +61,11 @@ class Problem(Protocol):
         ...
 
     def with_failure(self, step: int, offending: Iterable[Object]) -> Problem:
-        """Return a problem in which a plan must act on each offending object before it uses `step`.
+        """Return a problem in which a plan must deal with each offending object before it uses `step`.
 
         `step` is the index of a ground operator. Offending objects are the objects that made it fail in
-        simulation. If all these failures are known already, the problem itself is returned.
+        simulation, such as a closed lid. An operator deals with an object if it changes an atom of it; see
+        `deals_with`. If all these failures are known already, the problem itself is returned.
         """
         ...
 

@@ -15,8 +15,8 @@ from needful.core.limits import Clock
 from needful.core.objects import Object
 from needful.core.state import State, median_state
 
-# Readings before an action are used only if, for each feature, the means before and after the action differ
-# by at most this many standard errors.
+# If an action is not predicted to change an object, readings of the object before and after the action are
+# combined. This is done only if their means differ by at most this many standard errors in each feature.
 MAX_STANDARD_ERRORS = 4.0
 
 
@@ -82,7 +82,7 @@ def _matrix(readings: Sequence[State], obj: Object) -> np.ndarray:
 
 
 def _same_mean(one: np.ndarray, other: np.ndarray) -> bool:
-    """Return whether the means of each column differ by at most `MAX_STANDARD_ERRORS` standard errors."""
+    """Return whether the means differ by at most `MAX_STANDARD_ERRORS` standard errors in each column."""
     errors = np.sqrt(one.var(axis=0) / len(one) + other.var(axis=0) / len(other))
     difference = np.abs(one.mean(axis=0) - other.mean(axis=0))
     return bool(np.all(difference <= MAX_STANDARD_ERRORS * errors))

@@ -35,8 +35,8 @@ class Stage:
 
     Attributes:
         search: the search.
-        max_work: the limit of the search. The search may create about `max_work` / (number of ground
-            operators) nodes; then the next stage starts. With None, only the budget limits the search.
+        max_work: when the number of created nodes times the number of ground operators reaches this limit,
+            the next stage starts. With None, only the budget limits the search.
     """
 
     search: Search
@@ -49,11 +49,11 @@ class Stage:
             )
 
     def budget(self, left: Budget, nodes_created: int, ground_operators: int) -> Budget:
-        """Return the budget of this stage: the budget `left` of the portfolio, also limited by `max_work`.
+        """Return the budget of this stage: `left`, the portfolio's budget, also limited by `max_work`.
 
-        The stage may create about `max_work` / `ground_operators` nodes, but not more than `left` allows.
-        `Budget.max_nodes` counts the nodes of all stages, so `nodes_created`, the number of nodes that
-        earlier stages created, is added. If `max_work` is None, return `left`.
+        The stage may create about `max_work` / `ground_operators` nodes, unless `left` allows fewer. As
+        `Budget.max_nodes` limits all stages together, the returned limit also includes `nodes_created`, the
+        number of nodes that earlier stages created. If `max_work` is None, return `left`.
         """
         if self.max_work is None:
             return left
@@ -118,7 +118,7 @@ def anytime_portfolio() -> Portfolio:
 class StagedPlans:
     """The plans of the searches of a portfolio in sequence; see `PlanStream`.
 
-    No plan is returned twice, and none that was tried in an earlier search.
+    No plan is returned twice, and none of the plans in `GroundProblem.tried`.
     """
 
     def __init__(

@@ -30,9 +30,9 @@ from needful.planning.costs import StepMisses
 from needful.planning.failed_tries import FailedDraws, FailureReports, progress, with_draws
 
 # In each try of a step, parameters are drawn until the controller can start with them, at most
-# MAX_DRAWS_PER_TRY times. The first SAMPLER_DRAWS_PER_TRY draws come from the sampler, the others from a
-# normal distribution with the mean of the first ones and SPREAD_FACTOR times their standard deviation. If
-# the first ones are equal in a parameter, its standard deviation is NOISE_FRACTION of its range.
+# MAX_DRAWS_PER_TRY times. The first SAMPLER_DRAWS_PER_TRY draws come from the sampler. The others come from
+# a normal distribution with their mean and SPREAD_FACTOR times their standard deviation. A parameter that
+# is equal in all of them gets NOISE_FRACTION of its range as standard deviation.
 MAX_DRAWS_PER_TRY, SAMPLER_DRAWS_PER_TRY, SPREAD_FACTOR = 100, 50, 3.0
 # If the sampler repeats parameters that were already tried in a state, Gaussian noise is added to them. Its
 # standard deviation is this fraction of each parameter's range (upper bound minus lower bound).
@@ -52,8 +52,8 @@ class RefinementLimits:
         perturb: whether to change the parameters that a sampler returns, if they were already tried in this
             state, or if the controller cannot start with any of them. If not, refinement uses only the
             parameters that samplers return, as in the paper.
-        same_reports: the tries of a step end after the simulator reported objects in this many of them,
-            always the same ones, because other parameters are not expected to avoid these objects.
+        same_reports: a step is not tried again if the simulator reported objects in this many tries of it,
+            always the same objects: other parameters are not expected to avoid them.
     """
 
     samples_per_step: int
@@ -74,10 +74,9 @@ class Refinement:
         failure: where and why refinement failed; None if the plan was refined.
         offending: the objects that the simulator reports as the cause of the failure.
         samples: how many times parameters were drawn.
-        suspect: the ground operator of the first step that never reached its subgoal. None if the
-            controller of that step has not run since the last interruption.
-        unstarted: whether refinement failed because the controller of the first step that never reached its
-            subgoal could not start.
+        suspect: the ground operator of the first step that reached its subgoal in none of its tries, with
+            the atoms it missed. None if its controller has not run since the last interruption.
+        unstarted: whether refinement failed because the controller of this step could not start.
         complete: whether refinement ended; False if it was interrupted and can be resumed.
     """
 
@@ -99,12 +98,12 @@ class ResumableRefinement:
     tries fail, the search backtracks: the previous step uses its next try, and the later step gets all its
     tries again.
 
-    If the simulator reports objects as the cause of a failure, the step is tried again, because other
-    parameters may avoid these objects. If all tries of the step fail, or if several tries report the same
-    objects and no others (see `RefinementLimits.same_reports`), one report is chosen, and the search ends:
-    a new plan must deal with the reported objects. If earlier steps of this plan acted on all of them, the
-    search backtracks to the last such step instead. With `RefinementLimits.perturb` off, the search ends at
-    the first report, as in the paper.
+    If the simulator reports objects as the cause of a failure, such as a closed lid, the step is tried
+    again, because other parameters may avoid these objects. If all tries of the step fail, or if several
+    report the same objects (see `RefinementLimits.same_reports`), one report is chosen. If earlier steps of
+    the plan acted on all its objects, the search backtracks to the last such step. Otherwise it ends: a new
+    plan must deal with the objects first. With `RefinementLimits.perturb` off, the search ends at the first
+    report, as in the paper.
 
     If a controller cannot start with any draw, the search backtracks at once, as long as earlier steps have
     tries left.
@@ -140,9 +139,9 @@ class ResumableRefinement:
     def resume(self, max_tries: float = math.inf, max_unstarted: float = math.inf) -> Refinement:
         """Continue the search; return the refined plan, or the failed attempt that got furthest.
 
-        The search is interrupted once `max_tries` tries of this call have not completed the plan. It is
-        also interrupted if the first step that never reached its subgoal could not start in `max_unstarted`
-        tries. The next call resumes the search. Interruptions do not change the actions that are found.
+        The search is interrupted if the plan is not complete after `max_tries` tries in this call, or if
+        one step, the first that has not reached its subgoal yet, could not start in `max_unstarted` tries.
+        The next call resumes the search. Interruptions do not change the actions that are found.
         """
         steps, limits, trace = self._steps, self._limits, self._trace
         if len(steps) > limits.horizon:  # every step takes at least one low-level action

@@ -339,11 +339,11 @@ class _Evaluation:
         )
 
     def _hidden(self, prefix: str, edge: Array, node: Array, whole: Array) -> tuple[Array, Array, Array]:
-        """Return the contribution of the rows in `_READ` to the first layers of the message-passing blocks.
+        """Return, for edges, nodes and graphs, the part of a block's first layer that comes from `_READ`.
 
-        For each edge, each node and each graph, it is the sum of the products of these rows with their
-        matrices. `prefix` selects the matrices: "encoded_" for the values before the first round, "" for
-        the current values.
+        For example, the part for an edge is the sum of four products of a row and a matrix: the rows are
+        those of the edge, its two nodes and its graph. Each product has its own matrix. With the prefix
+        "encoded_", these are the matrices for the rows before the first round; with "", for current rows.
         """
         graph, take = self.graph, self.backend.take
 

@@ -212,10 +212,10 @@ def _learning_seconds(run: RecordedRun) -> float | None:
 def compare_pair(groups: Sequence[RunsOfGroup], first: int, second: int) -> dict[str, Any] | None:
     """Compare two groups on the tasks that both tried, as JSON values; None if there are no such tasks.
 
-    Several runs of a group may try the same task. The group solved the task if more than half of these runs
-    solved it. The difference is the share of tasks that the first group solved, minus that of the second.
-    It is computed for each seed of the first group. Its interval is computed from these differences, not
-    from single tasks, because all tasks of a seed are solved with the same model.
+    A group solved a task if more than half of its runs that tried the task solved it. The entry
+    `difference` has a mean and its 95 % interval, over one number per seed of the first group: the share of
+    this seed's tasks that the first group solved, minus the share that the second group solved. Single
+    tasks are not used for the interval, because all tasks of a seed are solved with the same model.
     """
     ours, theirs = _outcomes(groups[first]), _outcomes(groups[second])
     shared = [digest for digest in ours if digest in theirs]

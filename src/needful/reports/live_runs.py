@@ -39,7 +39,7 @@ class LiveRun:
 
     Attributes:
         signature: the times and sizes of the files that were read.
-        row: the entries of this run in the list of runs.
+        row: what the list of all runs shows about this run, such as its domain and its state.
         tasks: the finished tasks.
         climb: the steps of the hill climbing over sets of operators; None if there are none.
         made: the command and the duration of the run.

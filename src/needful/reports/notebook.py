@@ -114,7 +114,11 @@ def plot_state(environment: Environment, state: State, goal: AbstractState = fro
 
 
 def plot_plan(result: PlanningResult, environment: Environment, task: Task) -> Figure:
-    """Return a matplotlib figure with a picture of each state of a plan and the tries of a failed step."""
+    """Return a matplotlib figure with a picture of each state of a plan.
+
+    If a step failed, the states that its controller reached in several tries are drawn over the state in
+    which the step started.
+    """
     shown = result.with_missed_step()
     states = shown.states or (task.initial_state,)
     captions = make_captions(shown.steps, shown.expected_atoms(task.goal) or (task.goal,), states)

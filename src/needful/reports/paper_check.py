@@ -67,7 +67,11 @@ class Verdict(Enum):
 
 
 class Code(Enum):
-    """Which code computed a cell: the running code, other code, unknown code (no digest), or none."""
+    """The version of the code that computed a cell; a digest of the sources identifies the version.
+
+    `OLDER` is any version but the running one. `UNKNOWN` means that no digest was recorded, `NONE` that the
+    cell has no measured number.
+    """
 
     CURRENT = "current"
     OLDER = "older"

@@ -143,12 +143,15 @@ def main_groups(groups: Sequence[RunGroup]) -> tuple[RunGroup, ...]:
 
 
 def with_preset(groups: Iterable[RunGroup]) -> tuple[RunGroup, ...]:
-    """Return the groups with the preset `paper`, and those of policies, which have no preset."""
+    """Return the groups with the preset `paper` (see `paper_preset`), and those of learned policies.
+
+    Policies use neither operators nor samplers, so there is no preset for them.
+    """
     return tuple(group for group in groups if group.setting.preset or group.method in POLICIES)
 
 
 def without_preset(groups: Iterable[RunGroup]) -> tuple[RunGroup, ...]:
-    """Return the groups without the preset `paper`; they use this package's learner and planner."""
+    """Return the groups without the preset `paper`; they use the default settings of this package."""
     return tuple(group for group in groups if not group.setting.preset)
 
 

@@ -81,7 +81,7 @@ class SamplerExamples:
 
     @property
     def varying(self) -> np.ndarray:
-        """For each parameter of the controller, whether its offset differs among the positive examples."""
+        """For each controller parameter, whether its offset (see `offsets`) differs between examples."""
         varying: np.ndarray = np.ptp(self.offsets, axis=0) >= CONSTANT_RANGE
         return varying
 
@@ -97,8 +97,9 @@ def sampler_examples(
     """Return the examples of each operator with continuous parameters and at least one recorded state.
 
     `noop_names` are the names of operators that change nothing. They get no examples, but their transitions
-    can be negative examples for other operators. Without `find_anchors`, no parameter has an anchor. Raises
-    `LearningTimeoutError` if the deadline passes.
+    can be negative examples for other operators. If `find_anchors` is False, no parameter has an anchor (a
+    feature with about the same value, see `SamplerExamples`). Raises `LearningTimeoutError` if the deadline
+    passes.
     """
     transitions = [tuple(demonstration.transitions()) for demonstration in demonstrations]
     found = []

@@ -45,8 +45,9 @@ class SamplerConfig:
 
     Attributes:
         generator, classifier: the training schedules of a sampler's two networks.
-        anchors: whether networks learn offsets from anchors. If not, they learn the parameters themselves,
-            as in the paper.
+        anchors: whether networks learn, for example, the difference between a target position and the
+            position of a cup (the anchor; see `learn_samplers`). If not, they learn the target position
+            itself, as in the paper.
     """
 
     generator: TrainingSchedule = field(default=TrainingSchedule(iterations=1_000, patience=500))
@@ -56,8 +57,9 @@ class SamplerConfig:
     anchors: bool = True
 
 
-# The samplers of the paper: no anchors and no cross-validation. The generator is trained for 1,000 steps,
-# as in the authors' code (see E26 in docs/paper_to_code.md).
+# The samplers of the paper: networks predict the parameters themselves (no anchors), and there is no
+# cross-validation. The generator's 1,000 steps are those of the authors' code (see E26 in
+# docs/paper_to_code.md).
 PAPER_SAMPLERS = SamplerConfig(
     generator=TrainingSchedule(iterations=1_000, patience=1_000, tolerance=0.0, folds=0),
     classifier=TrainingSchedule(iterations=10_000, patience=5_000, tolerance=0.0, folds=0),
@@ -103,7 +105,7 @@ def _learn_sampler(
     classifier = None
     if len(examples.negative_inputs):
         classifier = classifier_data(examples).train(config.classifier, seed, deadline)
-    # With scale 0, a constant offset equals its shift exactly, whatever the network predicts.
+    # An offset is shift + scale * prediction. With scale 0, a constant offset is exact in all draws.
     scale = np.where(examples.varying, targets.scale, 0.0)
     return NeuralSampler(examples.operator, examples.anchors, generator, targets.shift, scale, classifier)
 
@@ -126,8 +128,8 @@ def _learn_paper_sampler(
         data = NetworkData(
             "classifier", operator.name, LOGISTIC, rows, labels, np.array([True]), zero_outputs=False
         )
-        # As in the paper, the classifier is trained without offsets. But a `NeuralSampler` also passes the
-        # offsets to it, so they are added as inputs with zero weights.
+        # As in the paper, the classifier is trained on features of objects and parameters. `NeuralSampler`
+        # also passes the parameters minus their anchors to it, so add inputs that have no effect.
         classifier = data.train(config.classifier, seed, deadline).with_ignored_inputs(parameters.shape[1])
     return NeuralSampler(operator, examples.anchors, generator, targets.shift, targets.scale, classifier)
 
@@ -142,8 +144,8 @@ class NetworkData:
         head: the loss of the network.
         inputs: the inputs of the network, one example per row.
         targets: the values to predict, one example per row.
-        learned: for each column of `targets`, whether it counts in the loss. Columns of offsets that are
-            the same in all examples do not count.
+        learned: for each column of `targets`, whether it counts in the loss. Offsets that are the same
+            in all examples do not count (see `SamplerExamples.varying`).
         zero_outputs: whether the network returns zero before training; see `initial_weights`.
     """
 

@@ -23,10 +23,11 @@ from needful.core.state import State
 from needful.errors import InvalidInputError, UnknownNameError
 
 NO_ANCHOR = -1
-# Parameters and offsets with a smaller range than this count as constant.
+# A parameter is constant if its values in the examples differ by less than this. The same holds for an
+# offset: the parameter minus a feature that it is close to, its anchor (see the top of this file).
 CONSTANT_RANGE = 1e-6
-# A feature can be an anchor only if the standard deviation of the offsets from it is less than this
-# fraction of the standard deviation of the parameter.
+# A feature can be the anchor of a parameter only if the standard deviation of parameter minus feature is
+# less than this fraction of the standard deviation of the parameter.
 LARGEST_SPREAD = 0.9
 
 VARIANCE_FLOOR = 1e-6
@@ -82,7 +83,7 @@ def choose_anchors(inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
 
 
 def anchor_values(inputs: np.ndarray, anchors: np.ndarray) -> np.ndarray:
-    """Return, for each parameter, the value of its anchor, or 0 if it has no anchor.
+    """Return, for each parameter, the value of its anchor (see `choose_anchors`); 0 if it has none.
 
     `inputs` is one input vector, or a matrix with one input vector per row.
     """
@@ -93,7 +94,8 @@ def anchor_values(inputs: np.ndarray, anchors: np.ndarray) -> np.ndarray:
 def classifier_inputs(inputs: np.ndarray, parameters: np.ndarray, anchors: np.ndarray) -> np.ndarray:
     """Return the inputs of a sampler's classifier, one row per example.
 
-    A row consists of the input vector v, the parameters θ and the offsets of θ from their anchors.
+    A row consists of the input vector v, the parameters θ, and θ minus the values of their anchors (see
+    `choose_anchors`).
     """
     return np.concatenate((inputs, parameters, parameters - anchor_values(inputs, anchors)), axis=1)
 
@@ -160,7 +162,8 @@ class NeuralSampler:
 
     Attributes:
         operator: the operator; its controller has the bounds of the parameters θ.
-        anchors: for each parameter, the index of its anchor in the input vector v, or `NO_ANCHOR`.
+        anchors: for each parameter, the index of its anchor in the input vector v, or `NO_ANCHOR`; see
+            `choose_anchors`. The offset of a parameter is the parameter minus the value of its anchor.
         generator: a network that maps v to (μ1, r1, μ2, r2, ...). For each parameter, μ is the mean and
             ELU(r) + 1 the variance of the normalised offset.
         shift, scale: an offset is shift + scale * normalised offset; the scale is 0 for constant offsets.

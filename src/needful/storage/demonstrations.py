@@ -1,7 +1,7 @@
 """Files of demonstrations: `needful-demos` version 1, JSON lines, plain or gzip.
 
 Line 1 is the header with the vocabulary, each further line is one demonstration, and blank lines are
-ignored. A file holds signatures and data only; reading it executes no code.
+ignored. A file holds no code: its predicates have no classifiers and its controllers no initiation tests.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class DemonstrationSet:
     """The content of a demonstrations file.
 
     The predicates have no classifiers and the controllers no initiation tests, because a file holds
-    only their signatures.
+    data, not code.
     """
 
     vocabulary: Vocabulary

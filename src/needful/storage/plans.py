@@ -69,7 +69,7 @@ class RecordedFailure:
 
     @property
     def best_draw(self) -> Draw | None:
-        """The try after which the fewest subgoal atoms were missing; None if the controller never ran."""
+        """The try that missed the fewest atoms of the subgoal; None if the controller never ran."""
         return best_draw(self.draws)
 
 

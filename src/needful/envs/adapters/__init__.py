@@ -1,1 +1,1 @@
-"""Adapters for third-party simulators and real robots: snapshots, MuJoCo, PyBullet, Gymnasium, robots."""
+"""Adapters for real robots and for simulators with hidden state, such as MuJoCo, PyBullet and Gymnasium."""

@@ -1,4 +1,7 @@
-"""Third-party Gymnasium environments as environments of `needful`; snapshots are deep copies."""
+"""Third-party Gymnasium environments as environments of `needful`.
+
+After every action, a deep copy of the Gymnasium environment is saved, so that planning can return to it.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,12 @@ class GymnasiumEnvironment(SnapshotEnvironment):
     """An environment whose simulator is a Gymnasium environment.
 
     Implement `make_gym`, `run` and `observe`. `self.simulator` is the Gymnasium environment without its
-    wrappers, so time limits do not end an episode. In `run`, call `self.simulator.step`. The `start` of a
-    task is the seed of `reset`, unless you override `reset`.
+    wrappers, so time limits do not end an episode. In `run`, call `self.simulator.step`. In `sample_task`,
+    call `initial_state(seed)`: `reset` uses this seed, unless you override `reset`.
 
-    A snapshot is a deep copy that includes the random generator. If the Gymnasium environment has its own
-    functions to save and restore its state, override `save` and `restore` to call them, which is often
-    faster.
+    By default, the state is saved as a deep copy that includes the random generator. If the Gymnasium
+    environment has its own functions to save and restore its state, override `save` and `restore` to call
+    them, which is often faster.
     """
 
     @abstractmethod
@@ -31,7 +34,7 @@ class GymnasiumEnvironment(SnapshotEnvironment):
         """Return a new Gymnasium environment without a render mode, for example from `gymnasium.make`."""
 
     def make_simulator(self, scene: Hashable) -> Any:
-        """Make the Gymnasium environment of a scene, and return it without its wrappers."""
+        """Make the Gymnasium environment of a scene (see `scene`), and return it without its wrappers."""
         return self.make_gym(scene).unwrapped
 
     def reset(self, start: Any) -> None:

@@ -1,4 +1,7 @@
-"""MuJoCo models as environments: snapshots hold the full state that the integrator needs."""
+"""MuJoCo models as environments.
+
+After every action, the state that MuJoCo's integrator needs is saved, so that planning can return to it.
+"""
 
 from __future__ import annotations
 
@@ -49,18 +52,19 @@ class MujocoSimulator:
 class MujocoEnvironment(SnapshotEnvironment):
     """An environment whose simulator is a MuJoCo model.
 
-    Implement `model_xml`, `arrange`, `run` and `observe`. A snapshot holds MuJoCo's `mjSTATE_INTEGRATION`:
-    positions, velocities, activations, controls, applied forces, mocap poses, equality switches, and the
-    warm start of the solver. It does not hold changes to the model itself, such as masses or colours.
+    Implement `model_xml`, `arrange`, `run` and `observe`. A snapshot (the saved state after an action)
+    holds MuJoCo's `mjSTATE_INTEGRATION`: positions, velocities, activations, controls, applied forces,
+    mocap poses, equality switches, and the warm start of the solver. It does not hold changes to the model
+    itself, such as masses or colours.
     """
 
     @abstractmethod
     def model_xml(self, scene: Hashable) -> str:
-        """Return the XML text (MJCF or URDF) of the model of a scene."""
+        """Return the XML text (MJCF or URDF) of the model of a scene; see `scene`."""
 
     @abstractmethod
     def arrange(self, start: Any) -> None:
-        """Set positions and velocities in `self.simulator.data`, which has just been reset."""
+        """Set positions and velocities in `self.simulator.data`, newly reset, as `start` describes."""
 
     def make_simulator(self, scene: Hashable) -> MujocoSimulator:
         """Compile the model of a scene."""

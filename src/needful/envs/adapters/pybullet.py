@@ -1,4 +1,7 @@
-"""PyBullet worlds as environments: snapshots are PyBullet's saved states and the attachments of bodies."""
+"""PyBullet worlds as environments.
+
+After every action, PyBullet's state and all attachments are saved, so that planning can return to them.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ class BulletWorld:
         client: PyBullet's functions, bound to the physics client of this world.
         bodies: the ids of the bodies by name, as `PyBulletEnvironment.load` returned them.
         pristine: the saved state of the newly loaded world.
-        constraints: the attachments, with the ids of PyBullet's constraints.
+        constraints: for each attached body, an `Attachment` and the id of PyBullet's constraint.
     """
 
     client: Any
@@ -104,8 +107,9 @@ class _Saved:
 class PyBulletEnvironment(SnapshotEnvironment):
     """An environment whose simulator is a PyBullet world without a window.
 
-    Implement `load`, `arrange`, `run` and `observe`. A snapshot holds what `saveState` saves (poses,
-    velocities, joints and contacts) and the attachments that were made with `self.simulator.attach`.
+    Implement `load`, `arrange`, `run` and `observe`. A snapshot (the saved state after an action) holds
+    what `saveState` saves (poses, velocities, joints and contacts) and the attachments that were made with
+    `self.simulator.attach`.
 
     A snapshot does not hold other constraints, motor targets, textures, or properties that `changeDynamics`
     sets. Set the targets of all motors at the beginning of `run`, load all bodies in `load`, and do not let

@@ -47,8 +47,8 @@ class History:
 class SnapshotState(State):
     """A state with the history that led to it.
 
-    Two such states are equal if their features and their histories are equal. `replace` returns a plain
-    `State`, because there is no snapshot of the changed features.
+    Two such states are equal if their features and their histories are equal. `replace`, which changes
+    features, returns a plain `State`: no actions led to the changed state, so it has no history.
     """
 
     __slots__ = ("history",)
@@ -103,17 +103,15 @@ class SnapshotEnvironment(Environment):
     Here, `start` is a hashable value from which `reset` sets up the simulator, such as a seed or the poses
     of all objects.
 
-    If the same action is run twice from the same snapshot, the atoms must be equal, and the features may
-    differ by at most `tolerance`. Only then does the result of `execute` depend on its arguments only.
+    If the same action is run twice from the same snapshot, the resulting atoms must be equal, and the
+    features may differ by at most `tolerance`. Otherwise, `execute` breaks the contract of `Environment`.
 
     Attributes:
         tolerance: the largest allowed difference of features between two runs of the same action.
-        cache_size: the maximum number of stored snapshots of initial states, and also the maximum number
-            of all other stored snapshots.
+        cache_size: the maximum number of stored snapshots, for initial and for all other states each.
     """
 
-    # The horizon counts low-level actions, and one action may take many. Allow 100 actions of MAX_STEPS
-    # each.
+    # In low-level actions: enough for 100 controller calls of MAX_STEPS low-level actions each.
     horizon: int = 100 * MAX_STEPS
     tolerance: float = 0.0
     cache_size: int = 256
@@ -292,7 +290,8 @@ class SnapshotEnvironment(Environment):
         """Save a snapshot for `history`, which led to the current state, unless there already is one."""
         session = self._session
         if session.longest_known(history) == history:
-            # Keep the old snapshot, and restore it before the next action: the current state may differ.
+            # The state of the simulator may differ slightly from the stored snapshot. So leave
+            # `live.history` at None: `_go_to` then restores the snapshot before the next action.
             return
         session.count(saves=1)
         session.live.history = history
@@ -371,7 +370,7 @@ class _Session:
         )
 
     def longest_known(self, history: History) -> History | None:
-        """Return the longest prefix of a history for which there is a snapshot, or None."""
+        """Return `history` up to its latest state that has a snapshot; None if no state has one."""
         for end in range(len(history.actions), -1, -1):
             beginning = replace(history, actions=history.actions[:end])
             if beginning in self._kept(beginning):
@@ -379,19 +378,20 @@ class _Session:
         return None
 
     def snapshot(self, history: History) -> Any:
-        """Return the snapshot of a known history, and mark it as the most recently used one."""
+        """Return the stored snapshot of a history, and mark it as the most recently used one."""
         self._kept(history).move_to_end(history)
         return self._kept(history)[history]
 
     def keep(self, history: History, token: Any, capacity: int) -> list[tuple[History, Any]]:
         """Store a snapshot; return the snapshots that were removed for it, with their histories.
 
-        `initial` and `later` each hold at most `capacity` snapshots; the least recently used are removed.
+        At most `capacity` snapshots of initial states are stored in `initial`, and as many of other states
+        in `later`; the least recently used are removed.
         """
         kept = self._kept(history)
         replaced = [(history, kept.pop(history))] if history in kept else []
         kept[history] = token
-        # Always keep the snapshot of at least one initial state, so that replays need no reset.
+        # Keep one initial state even if `capacity` is 0, so that past actions can be rerun without `reset`.
         while len(kept) > max(0 if history.actions else 1, capacity):
             replaced.append(kept.popitem(last=False))
         return replaced

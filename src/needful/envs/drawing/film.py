@@ -1,8 +1,8 @@
 """Films of plans, as bytes of GIF and MP4 files.
 
 A film shows each state of a plan. Between two states, it shows the motion of everything whose place in the
-picture changes. The caption has the step, the atoms that the plan relies on after the step, and the atoms
-that changed although the operator does not predict them.
+picture changes. The caption has the step, the atoms that must hold after the step (goal atoms and
+preconditions of later steps), and the atoms that changed although the operator does not predict them.
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ class FilmedPlan:
         states: the initial state and the state after each action.
         actions: the actions.
         goal: the goal.
-        draws: if a step failed, the parameters that were tried. The film then ends with the best try.
+        draws: if a step failed, the parameters that were tried for it. The film then ends with those that
+            missed the fewest atoms of the subgoal; see `best_draw`.
     """
 
     states: Sequence[State]
@@ -112,7 +113,7 @@ class Filmable(Protocol):
         moves         the motion of the bodies: about `max_keyframes` keyframes, including every state
         ends          the keyframe in which each state is reached
         milliseconds  the duration of each step
-        tries         what each try moved
+        tries         for each try (parameters that were tried for a failed step), what it moved
         """
 
 
@@ -120,8 +121,9 @@ def film_plan(env: Environment, result: PlanningResult, goal: AbstractState) -> 
     """Return a film of a planning result.
 
     If the domain is `Filmable`, its own method makes the film. Otherwise the film has one frame per state,
-    and frames that show the motion between two states. If a step failed, one frame shows where all its
-    tries ended, and the film ends with the best try: the one that missed the fewest subgoal atoms.
+    and frames that show the motion between two states. If a step failed, one frame shows what moved when
+    its controller was tried with different parameters (see `draw_tries`). The film then ends with the best
+    try: the one after which the fewest of the atoms that had to hold after the step were false.
     """
     if isinstance(env, Filmable):
         return env.film(result, goal)
@@ -172,7 +174,7 @@ class PlanCaptions:
     ) -> None:
         self._titles, self._subgoals = step_titles(result.steps), result.expected_atoms(goal)
         states = [abstract(state, predicates) for state in result.states]
-        # A plan that failed has fewer states than steps; `map` then stops at the last state.
+        # If the plan failed, the states after its last steps are missing; `map` stops at the last state.
         self._changes = ((), *map(unpredicted_changes, result.steps, states, states[1:]))
         self._added = (frozenset(), *map(predicted_atoms, result.steps))
         self._last, self._cause = len(result.states) - 1, cause_notes(result)
@@ -180,7 +182,7 @@ class PlanCaptions:
         self._tries = 0 if failure is None else len(failure.draws) + failure.unlisted
 
     def moving(self, step: int, state: State) -> Caption:
-        """Return the caption of a state during a step; steps are numbered from 1."""
+        """Return the caption during a step, numbered from 1; `state` is the state before the step."""
         caption = make_caption(self._titles[step], self._subgoals[step], state, moving=True)
         return replace(caption, added=self._added[step])
 

@@ -51,6 +51,8 @@ Bounds: TypeAlias = tuple[float, float, float, float]
 class Caption:
     """The text beside a picture of one state.
 
+    Subgoal atoms are the atoms that must hold in the state so that the rest of the plan reaches the goal.
+
     Attributes:
         title: the step that led to the state, for example a ground operator.
         holds: subgoal atoms that are true in the state.
@@ -86,9 +88,9 @@ def make_captions(
 ) -> tuple[Caption, ...]:
     """Return one caption for each state of a plan.
 
-    State 0 is the initial state, and state i is the state after step i of the plan. The caption of state i
-    lists the atoms of subgoal i. There are fewer states than subgoals if the plan was not executed to its
-    end.
+    State 0 is the initial state, and state i is the state after step i of the plan. Subgoal i is the set of
+    atoms that must hold in state i; the caption lists them. There are fewer states than subgoals if the
+    plan was not executed to its end.
     """
     titles = step_titles(plan)
     if len(states) > min(len(titles), len(subgoals)):
@@ -219,8 +221,9 @@ def film_strip(
 ) -> Figure:
     """Return a figure with pictures of all states, in rows; each has its caption above it.
 
-    `draws` are the tries of a failed step. They are drawn over the state in which the step started. This is
-    the second last state, or the last state if no try ran.
+    If a step failed, `draws` are the parameters that were tried for it. What they moved is drawn over the
+    state in which the step started. This is the second last state, because the last one shows the best
+    try; it is the last state if the controller never ran.
     """
     from matplotlib.figure import Figure
 

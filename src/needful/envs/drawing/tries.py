@@ -37,7 +37,7 @@ DOTS_PER_INCH = 100
 
 
 def group_draws(draws: Sequence[Draw]) -> tuple[list[int], list[str]]:
-    """Group draws by reason; return the group number of each draw, and the reason of each group.
+    """Group draws by the reason why they failed; return each draw's group number, and each group's reason.
 
     The most frequent reason is group 0. If there are more than `MAX_GROUPS` reasons, the rarest ones share
     the last group.
@@ -61,7 +61,7 @@ def _reason(draw: Draw) -> str:
 
 
 def reason_lines(draws: Sequence[Draw]) -> list[Line]:
-    """Return one line per group of draws: the number of draws and their reason, in the group's colour."""
+    """Return one coloured line per reason, such as "12 × missed On(a, b)" if 12 draws failed for it."""
     groups, reasons = group_draws(draws)
     texts = [f"{groups.count(group)} × {reason}" for group, reason in enumerate(reasons)]
     short = [text if len(text) <= MAX_LETTERS else f"{text[:MAX_LETTERS]}…" for text in texts]
@@ -71,12 +71,12 @@ def reason_lines(draws: Sequence[Draw]) -> list[Line]:
 def draws_data(
     draws: Sequence[Draw], bounds: tuple[Parameters, Parameters] | None, unlisted: int = 0
 ) -> dict[str, Any] | None:
-    """Return the draws of a failed step as JSON values: bounds, reasons, and a row per draw.
+    """Return the draws (tried parameters) of a failed step as JSON values; None if there are no draws.
 
-    A row has the number of its reason, then the parameters. If `bounds` is None or does not fit the number
-    of parameters, the bounds in the result are the smallest and the largest values that were drawn. The
-    entry `total` also counts the draws that are not in `draws` (`unlisted`), and `ran` counts the draws
-    with which the controller ran. Returns None if there are no draws.
+    Each of the `rows` stands for one draw: the index of its reason in `groups`, then its parameters. `low`
+    and `high` are the `bounds`; if these are None or have another number of parameters, they are the
+    smallest and the largest drawn values. `total` is the number of draws plus `unlisted`, the number of
+    draws that are not in `draws`. `ran` is the number of draws with which the controller ran.
     """
     if not draws:
         return None
@@ -103,8 +103,9 @@ def draw_tries(
 ) -> None:
     """Draw the tries of a failed step over a picture of `before`, the state in which the step started.
 
-    Everything that a try moved is outlined at its new place, in the colour of the try's reason. The picture
-    also lists the reasons, each with its number of tries, and the number of tries without an outline.
+    Everything that a try moved is outlined at its new place; the colour stands for the reason why the try
+    failed. The picture also lists the reasons, each with its number of tries. Not outlined are tries that
+    moved nothing or did not run, and those after the first `MAX_DRAWN_TRIES`; the picture counts them.
     """
     from matplotlib.figure import Figure
     from matplotlib.patches import PathPatch
@@ -156,7 +157,7 @@ def draw_tries(
 
 
 def _without_outline(draws: Sequence[Draw], moved_nothing: int) -> list[Line]:
-    """Return a line with the numbers of tries without an outline, by reason; no line if there are none."""
+    """Return a line such as "without an outline: 3 could not start, 1 moved nothing", or no line."""
     rejected = sum(draw.outcome is Outcome.NOT_INITIABLE for draw in draws)
     ran = sum(draw.state is not None for draw in draws)
     counts = {

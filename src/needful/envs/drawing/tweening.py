@@ -29,11 +29,12 @@ Colour: TypeAlias = tuple[float, ...] | None
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mark:
-    """A drawn item.
+    """An item that matplotlib drew: a path, a text or an image.
 
     Attributes:
         points: the vertices of a path, or the position of a text or an image.
-        content: what is not interpolated: kind, then the codes of a path, a text and its font, or an image.
+        content: what stays the same while the item moves: its kind ("path", "text" or "image"), then the
+            codes of the path, the text and its font, or the image.
         gc: matplotlib's graphics context, with line width, colours and clipping.
         face: the fill colour of a path, or None.
     """
@@ -45,7 +46,7 @@ class Mark:
 
     @property
     def structure(self) -> Hashable:
-        """A key that is equal for two marks if one can be interpolated to the other."""
+        """Equal for two marks if one can gradually become the other, such as polygons of four points."""
         kind, *rest = self.content
         if kind == "path":
             return kind, len(self.points), None if rest[0] is None else rest[0].tobytes()
@@ -58,12 +59,12 @@ class Mark:
 
     @property
     def identity(self) -> Hashable:
-        """A key that is equal for two marks that look the same and are at the same place."""
+        """Equal for two marks that look the same at the same place; of images, only the sizes count."""
         return self.structure, self.style, np.round(self.points, 2).tobytes()
 
 
 class DrawingRecorder(RendererBase):
-    """A matplotlib renderer that records marks; it measures texts as the renderer Agg does."""
+    """A matplotlib renderer that records each drawn item as a `Mark`; it measures texts as Agg does."""
 
     def __init__(self, width: int, height: int, dpi: float) -> None:
         super().__init__()
@@ -118,7 +119,7 @@ class DrawingRecorder(RendererBase):
 
 
 def record_marks(figure: Figure) -> tuple[Mark, ...]:
-    """Return everything that is drawn on a figure."""
+    """Return everything that is drawn on a figure, one `Mark` per path, text or image."""
     width, height = (round(length * figure.dpi) for length in figure.get_size_inches())
     recorder = DrawingRecorder(width, height, figure.dpi)
     figure.draw(recorder)
@@ -126,7 +127,7 @@ def record_marks(figure: Figure) -> tuple[Mark, ...]:
 
 
 def pair_marks(before: Sequence[Mark], after: Sequence[Mark]) -> dict[Mark, Mark]:
-    """Map each mark in `before` that changes to its counterpart in `after`, if there is one."""
+    """Map each item in `before` that moved or changed to the item in `after` that it became, if any."""
     still = {mark.identity for mark in before} & {mark.identity for mark in after}
     left = [mark for mark in before if mark.identity not in still]
     right = [mark for mark in after if mark.identity not in still]

@@ -159,9 +159,9 @@ class Household(Environment):
         initial literal of the definition is false in this state, or if an object of the goal is within the
         robot's reach.
 
-        Only the `MAX_WORLDS` most recently used simulators are kept. A simulator that was dropped can be
-        rebuilt only if `make_house` made its house. If you made the house in another way, its tasks cannot
-        be used after its simulator was dropped.
+        The simulators of the `MAX_WORLDS` most recently used houses are kept; older ones are dropped. If
+        `make_house` made the house, its simulator is rebuilt when it is needed again. If you made the house
+        in another way, its simulator cannot be rebuilt, and its tasks can no longer be used.
         """
         world = World(scene)
         self._worlds.add(world)

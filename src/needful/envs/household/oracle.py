@@ -35,8 +35,9 @@ from needful.envs.household.scene.scene import (
 )
 from needful.envs.household.simulation.world import WorldCache
 
-# The range of the distance from a sampled standing position to an object, in metres. For a package,
-# the minimum is measured from the region that the lid sweeps, and the maximum from the handle.
+# The robot stands at a distance in this range, in metres, from the object that it wants to reach. If the
+# object is a package (a box with a lid), the minimum is measured from the region that the lid sweeps, and
+# the maximum from the handle.
 MIN_DISTANCE, MAX_DISTANCE = RADIUS + 0.02, 0.7
 
 # The maximum number of standing positions that `StandingPlaceSampler` tries, and the number of positions
@@ -135,7 +136,7 @@ def _operators(vocabulary: Vocabulary) -> tuple[Operator, ...]:
 
 @dataclass(frozen=True, slots=True)
 class StandingPlaceSampler:
-    """Samples a position from which the robot can reach the operator's object.
+    """Samples a position from which the robot can reach an object: the argument of NavigateTo.
 
     The position is in front of windows, shelves and cupboards, and on any side of other objects.
     """
@@ -198,7 +199,7 @@ class HandleOffsetSampler:
 
 @dataclass(frozen=True, slots=True)
 class CavitySampler:
-    """Samples the point from which the held object is dropped into the operator's second object."""
+    """Samples the point from which the held object is dropped into a container."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
         """Return a random point above the container's bottom, relative to the container's origin."""
@@ -210,12 +211,12 @@ class CavitySampler:
 
 @dataclass(frozen=True, slots=True)
 class SurfaceSampler:
-    """Samples the point at which the held object is put on a surface of the operator's second object."""
+    """Samples the point at which the held object is put on a surface of another object, such as a table."""
 
     worlds: WorldCache
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return the point where the held object is released, relative to the operator's second object.
+        """Return the point where the held object is released, relative to the object with the surface.
 
         `SAMPLE_COUNT` points just above the surfaces are drawn. The result is the first point that is in
         the hand's range and at which the held object keeps `MIN_GAP` from all other objects. If no point
@@ -244,7 +245,7 @@ def _other_things(state: State, objects: Sequence[Object]) -> list[Object]:
 def _overlaps_others(
     positions: np.ndarray, half: np.ndarray, others: Sequence[tuple[Vector, Vector]]
 ) -> np.ndarray:
-    """Return a mask of the positions at which a box would overlap one of the boxes in `others`.
+    """Return, for each position, whether a box at this position would overlap a box in `others`.
 
     `half` holds the half-extents of the box, and a position is the centre of its bottom. Each box in
     `others` is given by its lowest and its highest corner.

@@ -81,9 +81,9 @@ def require_free(scene: Scene, pose: Pose) -> None:
 def require_free_motion(scene: Scene, block: Object, waypoints: Waypoints, limits: StepLimits) -> None:
     """Raise `EnvironmentFailure` if the motion collides, or if suction holds an object other than `block`.
 
-    The `offending` objects of the failure are all objects that the motion hits or that suction holds by
-    accident. If the motion also hits a wall or a table, the failure has no `offending` objects, because
-    the wall or table would still be in the way after their removal.
+    `offending` of the failure lists the objects that a plan should remove first: those that the motion hits
+    or that suction holds by accident. If the motion also hits a wall or a table, the list is empty, because
+    the wall or table would still be in the way.
     """
     # Test the last pose first, because this is fast: most motions that fail end in a wall, and a test of
     # the whole motion has to check many poses.
@@ -105,7 +105,8 @@ def require_free_motion(scene: Scene, block: Object, waypoints: Waypoints, limit
 def require_none(hit: Iterable[Body]) -> None:
     """Raise `EnvironmentFailure` if `hit`, the bodies in the way, is not empty.
 
-    If all these bodies are movable, their objects are the `offending` objects of the failure.
+    If all these bodies are movable, `offending` of the failure lists their objects, so that the planner can
+    remove them first. Otherwise, it is empty.
     """
     bodies = tuple(hit)
     if not bodies:
@@ -141,7 +142,7 @@ def pick_operator(
     leaves: Iterable[LiftedAtom] = (),
     holding: Predicate = HOLDING,
 ) -> Operator:
-    """Return the oracle operator of a controller that grasps an object.
+    """Return the hand-written operator of a controller that grasps an object.
 
     `thing` is the variable of this object. The atoms in `leaves` are delete effects: they are false after
     the object left its place.
@@ -161,7 +162,7 @@ def pick_operator(
 
 
 def release_operator(controller: Controller, thing: Variable, *target: LiftedAtom) -> Operator:
-    """Return the oracle operator of a controller that puts an object down.
+    """Return the hand-written operator of a controller that puts an object down.
 
     `thing` is the variable of this object. If a `target` atom is given, it is an add effect, and its
     variables are arguments of the operator and of the controller.
@@ -204,7 +205,7 @@ class BlocksEnvironment(KinderEnvironment):
         return frozenset(self.at_target(block, target) for block in state.of_type(TARGET_BLOCK))
 
     def oracle_model(self) -> PlanningModel:
-        """Return a model whose samplers draw uniformly from the bounds of the controllers.
+        """Return a hand-written model; its samplers draw uniformly from the bounds of the controllers.
 
         Its operators do not describe which blocks are in the way; the planner learns this from failed
         actions.
@@ -215,7 +216,7 @@ class BlocksEnvironment(KinderEnvironment):
 
     @abstractmethod
     def oracle_operators(self, at_target: LiftedAtom) -> tuple[Operator, ...]:
-        """Return the operators of the oracle.
+        """Return the hand-written operators.
 
         `at_target` is the goal predicate, applied to `TARGET_BLOCK_VARIABLE` and a variable for the target.
         """

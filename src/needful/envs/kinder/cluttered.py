@@ -82,8 +82,8 @@ INSIDE = Predicate("Inside", (TARGET_BLOCK, REGION), _inside)
 def _put_down(room: Room, state: State, objects: Sequence[Object], parameters: Parameters) -> Waypoints:
     """Put a block down, at a place where the robot can pass between this block and all other objects.
 
-    If the place is not free, the failure has no `offending` objects. The block may lie anywhere, so the
-    planner should try another place instead of clearing this one.
+    If the place is not free, `offending` of the failure is empty: the block may lie anywhere, so the
+    planner should try another place instead of removing the objects at this one.
 
     Parameters: x and y of the block's centre, and the direction of the robot's arm.
     """
@@ -142,7 +142,7 @@ class ClutteredRetrieval2D(BlocksEnvironment):
     )
 
     def oracle_operators(self, at_target: LiftedAtom) -> tuple[Operator, ...]:
-        """Return the operators of the oracle; after `Deliver`, the robot still holds the block."""
+        """Return the hand-written operators; after `Deliver`, the robot still holds the block."""
         pick_up, put_down, deliver = self.vocabulary.controllers
         objects = (ROBOT_VARIABLE, *at_target.variables)
         needs = [HOLDING.lifted(ROBOT_VARIABLE, TARGET_BLOCK_VARIABLE)]
@@ -237,7 +237,7 @@ class ClutteredStorage2D(BlocksEnvironment):
     )
 
     def oracle_operators(self, at_target: LiftedAtom) -> tuple[Operator, ...]:
-        """Return the operators of the oracle; a block that is picked up is no longer stored."""
+        """Return the hand-written operators; a block that is picked up is no longer stored."""
         pick_up, store = self.vocabulary.controllers
         return (
             pick_operator(pick_up, TARGET_BLOCK_VARIABLE, leaves=[at_target]),

@@ -215,7 +215,7 @@ def _require_space(room: Room, state: State, block: Object, sign: int, goal: flo
     """Raise `EnvironmentFailure` if there is too little space for the blocks in front of the pushed block.
 
     When the pushed block is centred on x = `goal`, all blocks in front of it must fit between it and the
-    wall. Otherwise, these blocks are the `offending` objects of the failure.
+    wall. Otherwise, `offending` of the failure lists these blocks: the planner should remove them first.
     """
     low_x, _, high_x, _ = room.bounds
     wall = high_x if sign > 0 else -low_x
@@ -231,7 +231,7 @@ def _require_space(room: Room, state: State, block: Object, sign: int, goal: flo
 def _require_free(state: State, low: float, high: float, ignored: set[Object]) -> None:
     """Raise `EnvironmentFailure` if the range of x from `low` to `high` is not free of blocks.
 
-    The blocks in this range are the `offending` objects of the failure. Blocks in `ignored` do not count.
+    Blocks in `ignored` do not count. `offending` of the failure lists the other blocks in this range.
     """
     hit = []
     for block in state.of_type(BLOCK):

@@ -4,8 +4,9 @@ A domain is a subclass of `KinderEnvironment` with types, predicates, skills and
 `simulate` predicts the state after one whole skill. `confirms` runs all low-level actions of a plan in
 KinDER.
 
-The tasks are KinDER's own: test task number k of a run with seed s is `reset(seed=s + k)`. The sizes of
-training tasks cycle through `training_sizes`, and their seeds are at least `TRAINING_SEED`.
+The tasks are KinDER's own: test task number k of a run with seed s is `reset(seed=s + k)`. Tasks differ in
+size, such as the number of buttons: test tasks have the size of the environment, and training tasks take
+the sizes in `training_sizes` in turn. The seeds of training tasks are at least `TRAINING_SEED`.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class Room:
 
 # A function that returns the waypoints of a skill, given the room, the state, the objects and the
 # parameters. It raises `EnvironmentFailure` if the skill has no motion without collisions. If only movable
-# objects are in the way, they may be the `offending` objects of this failure.
+# objects are in the way, `offending` of this failure may list them, so that the planner removes them first.
 PlanMotion: TypeAlias = Callable[[Room, State, Sequence[Object], Parameters], Waypoints]
 
 
@@ -129,7 +130,7 @@ class SkillMotion:
 
 @dataclass(frozen=True, slots=True)
 class KinderTask(Task):
-    """A task of KinDER, which `reset(seed=seed)` creates in the environment with the given size."""
+    """A task that KinDER's `reset(seed=seed)` creates; `size` is, for example, the number of buttons."""
 
     size: int
     seed: int
@@ -312,7 +313,7 @@ class KinderEnvironment(Environment):
         return environment
 
     def _environment(self, size: int) -> Any:
-        """Return KinDER's Gymnasium environment with a size; it is cached, so reset it before use."""
+        """Return KinDER's Gymnasium environment for tasks of this size; it is cached, so reset it first."""
         if size not in self._environments:
             arguments = {self.size_argument: size} if self.size_argument else {}
             self._environments[size] = type(self).gym_class(**arguments)

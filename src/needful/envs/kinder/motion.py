@@ -63,9 +63,9 @@ def turn_between(start: float, end: float) -> float:
 
 
 def steps(scene: Scene, waypoints: Waypoints, limits: StepLimits) -> Iterator[Waypoint]:
-    """Yield the pose and the vacuum after each low-level action of a motion.
+    """Yield the pose after each low-level action of a motion, and whether suction is then on.
 
-    If neither the pose nor the vacuum changes, yield the current ones once, for an action without motion.
+    If nothing changes, yield the current pose and suction once, for a low-level action without motion.
     """
     pose, vacuum, idle = scene.pose, scene.vacuum, True
     for waypoint in waypoints:
@@ -202,7 +202,7 @@ def _extent(shape: Shape, axis: int) -> tuple[float, float]:
 
 
 def _overlap_on_grid(part: Shape, body: Shape, xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
-    """Return a mask of the base positions on the grid at which a part of the robot overlaps a body."""
+    """Return, for each position of the base on the grid, whether a part of the robot overlaps a body."""
     dx, dy = xs[:, None] + part.x - body.x, ys[None, :] + part.y - body.y
     if isinstance(part, Disc):
         if isinstance(body, Disc):

@@ -141,7 +141,7 @@ class Obstruction2D(blocks.BlocksEnvironment):
     )
 
     def oracle_operators(self, at_target: LiftedAtom) -> tuple[Operator, ...]:
-        """Return the operators of the oracle, one per skill."""
+        """Return the hand-written operators, one per skill."""
         pick, place, place_on = self.vocabulary.controllers
         return (
             blocks.pick_operator(pick, blocks.BLOCK_VARIABLE),

@@ -174,7 +174,7 @@ def _radius(shape: Shape) -> float:
 def _box_near_disc(
     x: np.ndarray, y: np.ndarray, direction: Direction, box: Box, radius: float
 ) -> np.ndarray:
-    """Return a mask of the poses at which a rectangle and a disc overlap.
+    """Return, for each pose, whether a rectangle and a disc overlap.
 
     `x` and `y` are arrays with one entry per pose: the offsets between the two centres. `direction` is the
     direction of the rectangle's width.
@@ -186,7 +186,7 @@ def _box_near_disc(
 
 
 def _box_near_box(x: np.ndarray, y: np.ndarray, direction: Direction, one: Box, other: Box) -> np.ndarray:
-    """Return a mask of the poses at which two rectangles overlap (separating axis theorem).
+    """Return, for each pose, whether two rectangles overlap (separating axis theorem).
 
     `direction` is the direction of the width of `one`. `x` and `y` are as in `_box_near_disc`.
     """

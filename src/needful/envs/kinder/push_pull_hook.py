@@ -1,8 +1,8 @@
 """PushPullHook2D: with a hook, a robot moves a button on a table onto another button.
 
-A side of the held hook pushes the button in the direction of the side's normal. So one skill can push and
-pull. It turns the hook until the normal of one side points in the direction from the button to its target.
-Then it moves the hook in this direction, with this side behind the button.
+The robot turns the L-shaped hook until the outward normal of one of its sides points in the direction from
+the button to the target button. Then it moves the hook in this direction, and this side pushes the button.
+So one skill can both push and pull: to pull, the robot uses a side of the hook that faces the robot.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ from needful.errors import EnvironmentFailure
 
 CONFIG = PushPullHook2DEnvConfig()
 HOOK = Type("lobject", (*RECTANGLE.features[:-2], "width", "length_side1", "length_side2"))
-# The maximum distance that the hook moves per low-level action of a push. When the hook touches the button,
-# KinDER doubles the distance between the button's centre and the nearest point of the hook. If the hook
-# moved by more than half the button's radius in one action, the button could pass through the hook.
+# The maximum distance that the hook moves per low-level action of a push. If the hook overlaps the button
+# after an action, KinDER moves the button away, so that the distance between its centre and the nearest
+# point of the hook doubles. If the hook moved by more than half the button's radius in one action, the
+# button could pass through the hook.
 PUSH_STEP = 0.4 * CONFIG.movable_button_radius
 # GAP is the distance between the hook and the button before the push. BEYOND is how far the hook moves on
 # after the two buttons should touch.
@@ -66,8 +67,8 @@ MOVABLE = Predicate("Movable", (CIRCLE,), _is_movable)
 def _contacts(state: State, hook: Object, radius: float) -> Iterator[Pose]:
     """Yield the points on the sides of the hook that may push a button with this radius.
 
-    The points are at least `radius` away from the ends of their side. The direction of each result is the
-    outward normal of the side; its arm length has no meaning.
+    The points are at least `radius` away from the ends of their side. In each result, `theta` is the
+    direction of the side's outward normal; the arm length of these poses has no meaning.
     """
     corner_x, corner_y, theta, *_, width, first, second = state[hook]
     cos, sin = math.cos(theta), math.sin(theta)
@@ -133,10 +134,10 @@ def _move_button(room: Room, state: State, objects: Sequence[Object], parameters
 
 
 def _placed(robot: Pose, contact: Pose, goal: Pose) -> Pose:
-    """Return the pose of the robot at which a point of the held hook is at `goal`.
+    """Return the pose of the robot at which a point on a side of the held hook is at `goal`.
 
     `robot` is the current pose of the robot. `contact` has the current position of the point and the
-    current direction of its normal; `goal` has the position and direction after the move.
+    current direction of the side's normal; `goal` has this position and direction after the move.
     """
     turn = math.remainder(goal.theta - contact.theta, 2 * math.pi)
     cos, sin = math.cos(turn), math.sin(turn)

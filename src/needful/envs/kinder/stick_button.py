@@ -35,8 +35,8 @@ TOUCH = 0.01
 # one of `DIRECTIONS` evenly spaced directions.
 DISTANCES = (0.12, 0.06, 0.0)
 DIRECTIONS = 12
-# If the straight lines to all these positions are blocked, paths around obstacles are searched, but only to
-# this number of positions: the nearest ones.
+# To press a button with its base, the robot first tries to drive straight to each of several positions. If
+# all straight lines are blocked, it searches paths around obstacles to this number of nearest positions.
 MAX_DETOURS = 3
 # The gap between the gripper and the stick in a grasp, in gripper widths. Suction works at gaps from 0.5 to
 # 1.5 gripper widths.

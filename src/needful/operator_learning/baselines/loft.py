@@ -236,7 +236,7 @@ class LabelledExamples:
             earlier = self._with(earlier, atom)
 
     def _with(self, unions: tuple[int, int, int], atom: int) -> tuple[int, int, int]:
-        """Add an atom to three unions of masks (failed positives, failed rows, variables); return them."""
+        """Return the three unions (failed positives, failed rows, variables) with one more atom's masks."""
         failed_positives, failed_rows, variables = unions
         return (
             failed_positives | self.failed_positives[atom],

@@ -134,8 +134,8 @@ def repartition(
     """Assign each transition to the best consistent operator; drop operators without transitions.
 
     An operator is consistent with a transition if it is applicable and all atoms that it predicts hold
-    afterwards. The best operator is the one with the smallest `Match`. Backchaining also requires that the
-    necessary atoms are predicted; this is not required here.
+    afterwards. The best operator is the one with the smallest `Match`, which begins with its score. Unlike
+    in backchaining, the operator need not predict the atoms that later steps or the goal need.
     """
     data: dict[str, list[Datum]] = {operator.text: [] for operator in operators}
     competitors: dict[Controller, list[Operator]] = {}

@@ -32,7 +32,7 @@ except ImportError:
 else:
     ENGINE_BUILT = True
 
-# The engine stores counters as 64-bit integers and weights as 32-bit integers.
+# The engine stores counters as 64-bit integers and the weight of A* as a 32-bit integer.
 _MAX_INT64 = (1 << 63) - 1
 _MAX_WEIGHT = (1 << 31) - 1
 
@@ -105,9 +105,9 @@ class NativeProblem:
         grounded: the C++ object with the atoms and ground operators.
         portfolio: the searches to run.
         failures: the failures discovered so far in simulation, as pairs: the index of the ground operator
-            that failed, and the index of the object that made it fail, or `INITIAL_ATOMS`. The engine adds
-            them to the problem at the start of each search. This can take long, but a search has a
-            deadline.
+            that failed, and the index of the object that made it fail, or -1 (see `Problem.failures`). The
+            engine adds them to the problem at the start of each search, not before, because this can take
+            long and a search has a deadline.
         costs: the costs of the ground operators, where they are not 1.
         tried: the plans that were tried already, as indices of ground operators.
     """
@@ -143,17 +143,17 @@ class NativeProblem:
         return self.operators[index].ground([self.objects[i] for i in objects])
 
     def with_failure(self, step: int, offending: Iterable[Object]) -> NativeProblem:
-        """Return a problem in which a plan must act on each offending object before it uses `step`.
+        """Return a problem in which a plan must deal with each offending object before it uses `step`.
 
         `step` is the index of a ground operator. Offending objects are the objects that made it fail in
-        simulation.
+        simulation. See `deals_with`.
         """
         found = failures_at(step, offending, self.operator_count, self.objects)
         new = [failure for failure in found if failure not in self.failures]
         return replace(self, failures=(*self.failures, *new)) if new else self
 
     def with_distrusted_start(self, step: int) -> NativeProblem:
-        """Return a problem in which `step` must not rely on initial atoms; see `Problem`."""
+        """Return a problem in which a plan must make a precondition of `step` true again; see `Problem`."""
         check_steps([step], self.operator_count)
         failure = (step, INITIAL_ATOMS)
         return self if failure in self.failures else replace(self, failures=(*self.failures, failure))

@@ -26,8 +26,8 @@ from needful.planning.grounding import EncodedOperator, GroundProblem, ground, o
 from needful.planning.interfaces import PlanStream, Search
 from needful.planning.portfolio import anytime_portfolio
 
-# A failure is a pair of indices: (ground operator, object that made it fail). If the second one is this
-# number instead, wrong initial atoms may have made the operator fail, and it must not rely on them.
+# A failure is a pair of indices: (ground operator, object that made it fail). If wrong initial atoms may
+# have made it fail instead, the second index is this number; see `Problem.with_distrusted_start`.
 INITIAL_ATOMS = -1
 
 
@@ -71,16 +71,16 @@ class PythonProblem:
         return self.compact.plan(steps)
 
     def with_failure(self, step: int, offending: Iterable[Object]) -> PythonProblem:
-        """Return a problem in which a plan must act on each offending object before it uses `step`.
+        """Return a problem in which a plan must deal with each offending object before it uses `step`.
 
         `step` is the index of a ground operator. Offending objects are the objects that made it fail in
-        simulation.
+        simulation. See `deals_with`.
         """
         changed = with_failure(self.compact, step, offending)
         return self if changed is self.compact else replace(self, compact=changed)
 
     def with_distrusted_start(self, step: int) -> PythonProblem:
-        """Return a problem in which `step` must not rely on initial atoms; see `Problem`."""
+        """Return a problem in which a plan must make a precondition of `step` true again; see `Problem`."""
         changed = with_distrusted_start(self.compact, step)
         return self if changed is self.compact else replace(self, compact=changed)
 
@@ -95,11 +95,11 @@ class PythonProblem:
 
 
 def with_failure(problem: GroundProblem, step: int, offending: Iterable[Object]) -> GroundProblem:
-    """Return a problem in which a plan must act on each offending object before it uses `step`.
+    """Return a problem in which a plan must deal with each offending object before it uses `step`.
 
     `step` is the index of a ground operator. Offending objects are the objects that made it fail in
-    simulation. Each new failure adds one atom to the numbered atoms. Abstract plans do not contain this
-    atom, so it never becomes a subgoal. A failure that is known already changes nothing.
+    simulation. For each new failure, the operator gets a new precondition; see the module docstring.
+    Abstract plans do not contain this atom, so it never becomes a subgoal.
     """
     for failure in failures_at(step, offending, len(problem.ground_operators), problem.objects):
         if failure not in problem.failures:
@@ -108,7 +108,7 @@ def with_failure(problem: GroundProblem, step: int, offending: Iterable[Object])
 
 
 def with_distrusted_start(problem: GroundProblem, step: int) -> GroundProblem:
-    """Return a problem in which `step` must not rely on initial atoms; see `Problem`."""
+    """Return a problem in which a plan must make a precondition of `step` true again; see `Problem`."""
     check_steps([step], len(problem.ground_operators))
     failure = (step, INITIAL_ATOMS)
     return problem if failure in problem.failures else _with_one_failure(problem, failure)

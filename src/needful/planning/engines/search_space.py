@@ -302,7 +302,7 @@ def interchangeable_objects(problem: GroundProblem, budget: Budget) -> tuple[tup
         fixed.update(problem.ground_operators[step].objects)
     facts = _facts(problem, budget)
     classes: list[list[int]] = []
-    # The classes found so far. The key is the description (see below) or the number of the first object.
+    # The classes found so far, by the description of their first object (see below), and by its number.
     by_description: dict[frozenset[Fact], list[list[int]]] = defaultdict(list)
     by_first: dict[int, list[int]] = {}
     for obj in budget.until_deadline(range(len(problem.objects))):

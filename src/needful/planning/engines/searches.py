@@ -91,7 +91,8 @@ class AStar:
     """A* search for abstract plans, by default with LM-cut.
 
     Attributes:
-        heuristic: builds the heuristic for a problem. If time runs out, the heuristic may be incomplete.
+        heuristic: builds the heuristic for a problem. If time runs out meanwhile, it may return an
+            incomplete heuristic, because the search then ends without using it.
         weight: the factor of the estimate in f = g + weight·h; 1 gives the cheapest plans.
         symmetries: whether to merge states that differ only by swapping interchangeable objects.
     """

@@ -23,8 +23,8 @@ from needful.core.s_expressions import Expression, Form, Word, expression_text
 from needful.planning.pddl.names import Scope
 from needful.planning.pddl.read_symbols import PddlSyntax
 
-# For each name in a condition, the parameter that it stands for. None means an object that is bound to no
-# parameter.
+# What each name in the condition of a delete stands for: a parameter of the action, or None for an object
+# that is not the value of any parameter.
 Bindings: TypeAlias = Mapping[str, Variable | None]
 # Takes a delete pattern of an operator. Returns it as a PDDL effect, or None if it deletes nothing.
 DeleteWriter: TypeAlias = Callable[[DeletePattern, Operator, Scope], str | None]
@@ -74,9 +74,10 @@ def merge_deletes(
 
 
 def _candidates(pattern: DeletePattern, parameters: Iterable[Variable]) -> list[Sequence[Variable | None]]:
-    """Return the possible values of each argument of a pattern.
+    """Return the cases to distinguish for each argument of a pattern.
 
-    A value is a parameter of the action. None means an object that is bound to no parameter.
+    The object that a wildcard matches can be the value of one of the action's parameters, if their types
+    fit, or of none of them (None). An argument that is a parameter has only one case, this parameter.
     """
     every = list(dict.fromkeys(parameters))
     return [
@@ -93,7 +94,7 @@ def _deleted(
     """Return whether at least one delete effect deletes the atom with the arguments `choice`.
 
     All effects have the same pattern, which matches the atom. An argument is a parameter of the action, or
-    None for an object that is bound to no parameter.
+    None for an object that is not the value of any parameter.
     """
     for effect in effects:
         quantified = {name: one for name, one in zip(effect.names, choice, strict=True) if name is not None}

@@ -266,7 +266,7 @@ def _section(title: str, lines: Iterable[str], closing: str = ")") -> list[str]:
 
 
 def _lifted_action(operator: Operator, names: DomainNames, write_delete: DeleteWriter) -> list[str]:
-    """Return an operator as the lines of a PDDL action; `write_delete` writes its delete patterns."""
+    """Return an operator as the lines of a PDDL action; `write_delete` writes its quantified deletes."""
     scope = Scope.of(operator, names)
     parameters = scope.typed_list((scope.variable(v), v.type) for v in operator.parameters)
     conditions = [scope.atom(atom) for atom in sorted(operator.preconditions)]

@@ -26,7 +26,7 @@ Form: TypeAlias = str | tuple[str] | tuple[str, str]
 # The style of a mark: sorted pairs of an SVG attribute and its value. Default values are omitted.
 Style: TypeAlias = tuple[tuple[str, str | float], ...]
 Point: TypeAlias = tuple[float, float]
-# A picture: the numbers of its marks, from back to front.
+# A picture: the numbers of its marks (drawn items, see `MarkTable`), from back to front.
 Frame: TypeAlias = tuple[int, ...]
 
 
@@ -92,7 +92,7 @@ class MarkTable:
     marks: dict[tuple[int, float, float, int], int] = field(default_factory=dict)
 
     def mark(self, form: Form, point: Point, style: Style) -> int:
-        """Return the number of the mark with this form, position and style; add the mark if it is new."""
+        """Return the number of the drawn item with this form, position and style; add it if it is new."""
         form_number = self.forms.setdefault(form, len(self.forms))
         style_number = self.styles.setdefault(style, len(self.styles))
         return self.marks.setdefault((form_number, *point, style_number), len(self.marks))
@@ -102,7 +102,7 @@ class MarkTable:
         return self.clips.setdefault(outline, len(self.clips))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the forms, styles, clip outlines and marks as lists; an entry's index is its number."""
+        """Return one list per dictionary; the index of an entry in its list is the entry's number."""
         return {
             "forms": list(self.forms),
             "styles": [dict(style) for style in self.styles],
@@ -116,8 +116,8 @@ class MarkTable:
 def run_length_pairs(frame: Iterable[int]) -> list[int]:
     """Return a compressed picture: the first number and the length of each run of consecutive numbers.
 
-    For example, the mark numbers 3, 4, 5, 9 become [3, 3, 9, 1]. Items that do not move usually have
-    consecutive numbers, so most pictures consist of a few runs.
+    `frame` has the numbers of the picture's drawn items. For example, 3, 4, 5, 9 become [3, 3, 9, 1]. Items
+    that do not move usually have consecutive numbers, so most pictures consist of a few runs.
     """
     pairs: list[int] = []
     for number in frame:

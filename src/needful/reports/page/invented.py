@@ -1,4 +1,4 @@
-"""The data of the cards that describe invented predicates on the page.
+"""The data of the page's cards about invented predicates: those that were learned, not given.
 
 The definition of an invented predicate is a comparison of a value with a bound, or a conjunction of such
 comparisons. A card has the definition as a sentence, examples of the compared values, and the operators
@@ -20,10 +20,10 @@ from needful.storage.model_directory import MODEL_FILE, StoredModel
 
 
 def invented_cards(stored: StoredModel) -> list[dict[str, Any]]:
-    """Return the data of one card per predicate with a definition, as JSON values.
+    """Return the data of one card per invented predicate (one with a definition), as JSON values.
 
-    Models that were written by earlier versions of needful contain neither the reasons for the predicates
-    nor examples. The cards of such models have no examples, and the reason is None.
+    Models that earlier versions of needful wrote do not record why a predicate was invented, or examples of
+    the compared values. In the cards of such models, the reason is None and the examples are empty.
     """
     source = Source(MODEL_FILE, ModelError)
     known = Field(stored.provenance.get(INVENTED, {}), source, f"provenance.{INVENTED}").entries()

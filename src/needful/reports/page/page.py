@@ -89,7 +89,10 @@ def page_data(
 
 
 def _after(earlier: int, report: Callable[[int], None]) -> Callable[[int], None]:
-    """Return a progress function for one run: it adds `earlier`, the number of tasks in earlier runs."""
+    """Return a function that takes the number of finished tasks of one run, and reports that of all runs.
+
+    `earlier` is the number of tasks of the runs before this one.
+    """
     return lambda done: report(earlier + done)
 
 
@@ -246,9 +249,10 @@ def report_html(data: Mapping[str, Any]) -> str:
 
 
 def player_script(films: Iterable[Mapping[str, Any] | None], names: Sequence[str]) -> str:
-    """Return the script of a page with a player for the given films.
+    """Return the script of a page that plays the given films (sequences of pictures of plans).
 
-    The script consists of the files of all players, those of 3D films (if any film is 3D), and `names`.
+    The script joins the files that every player needs, those for 3D films if one of the films is 3D, and
+    the files `names` of this folder.
     """
     in_3d = any(film is not None and "moves" in film for film in films)
     shared = (*SHARED_SCRIPTS, *(SCRIPTS_3D if in_3d else ()))

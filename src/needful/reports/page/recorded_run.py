@@ -34,10 +34,11 @@ RUN_FOLDER_HINT = "Use a folder written by `needful run` or `needful eval --out`
 class RecordedModel:
     """The learned operators, and the records of how they were learned.
 
-    `dropped` has the preconditions that were dropped because experiments showed them to be unnecessary, by
-    operator. `evidence` has the transitions that each operator was learned from. `climb` has the steps of
-    the hill climbing search over sets of operators. `doubts` has the signs that an operator may be wrong.
-    `evidence`, `climb` and `doubts` are None if not recorded.
+    `dropped` maps the name of an operator to the preconditions that were dropped, and each of these to the
+    number of experiments in which the operator succeeded without it. `evidence` has the transitions that
+    each operator was learned from. `climb` has the steps of the hill climbing search over sets of
+    operators. `doubts` has the signs that an operator may be wrong. `evidence`, `climb` and `doubts` are
+    None if not recorded.
     """
 
     stored: StoredModel

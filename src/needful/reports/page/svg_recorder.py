@@ -170,12 +170,12 @@ class RecordingRenderer(RendererBase):
         self._known_lengths: dict[tuple[Hashable, ...], tuple[float, float, float]] = {}
 
     def record(self, axes: Axes) -> Frame:
-        """Draw the axes and return the numbers of all marks on them.
+        """Draw the axes and return the numbers of all marks (drawn items) on them.
 
-        To save time, an artist that looks like one in an earlier picture is not drawn again; the earlier
-        marks are used. Artists with a group id (`gid`), such as legends, are compared by this id.
-        Artists with one id must look the same in all pictures whose axes have the same position and limits.
-        Texts and rectangles are compared by their properties. All other artists are drawn again.
+        To save time, an artist that looks like one in an earlier picture is not drawn again: the marks of
+        the earlier one are used. Two artists count as alike if they have the same group id (`gid`), or if
+        they are texts or rectangles with the same properties. So artists with the same `gid` must look the
+        same whenever the axes have the same position and limits. All other artists are drawn again.
         """
         axes.apply_aspect()
         setting = (axes.bbox.bounds, axes.viewLim.bounds)
@@ -190,7 +190,7 @@ class RecordingRenderer(RendererBase):
         return tuple(self.frame)
 
     def _draw_once(self, look: Hashable, draw: Callable[[RendererBase], None], _: RendererBase) -> None:
-        """Draw an artist, or reuse the marks of an earlier artist with the same `look`."""
+        """Draw an artist; if one with the same `look` (a key) was drawn before, reuse its marks."""
         known = self._known_artists.get(look)
         if known is None:
             start = len(self.frame)
@@ -222,7 +222,7 @@ class RecordingRenderer(RendererBase):
     def draw_text(
         self, gc: GraphicsContextBase, x: float, y: float, s: str, *font: Any, **options: Any
     ) -> None:
-        """Add a line of text with its alignment to the current picture, as a mark.
+        """Add a line of text with its alignment to the current picture, as a mark (drawn item).
 
         The browser uses another font, in which the text has another width. With the alignment, the browser
         can place the text correctly. `font` has matplotlib's font properties and the angle.
@@ -244,7 +244,7 @@ class RecordingRenderer(RendererBase):
     def draw_image(
         self, gc: GraphicsContextBase, x: float, y: float, im: Any, transform: Any = None
     ) -> None:
-        """Add an image to the current picture, as a mark with the pixels in PNG format."""
+        """Add an image to the current picture, as a mark (drawn item) with the pixels in PNG format."""
         from PIL import Image
 
         pixels = np.ascontiguousarray(im[::-1])
@@ -280,7 +280,7 @@ class RecordingRenderer(RendererBase):
         return self.mark_table.mark(form, (rounded(point[0]), rounded(point[1])), attributes)
 
     def _new_path(self, path: Path, style: PathStyle, clip: str | tuple[float, ...] | None) -> Frame:
-        """Add the mark of a path; return its number as a 1-tuple, or () if the path is invisible."""
+        """Add a path to the `MarkTable`; return its number as a 1-tuple, or () if the path is invisible."""
         outline, attributes = _finite(path), style.attributes()
         points = np.asarray(outline.vertices)
         if not attributes or not len(points):
@@ -357,7 +357,7 @@ class StateRenderer:
         self._empty = frozenset(self._axes.get_children())
 
     def frame(self, state: State, goal: AbstractState) -> Frame:
-        """Draw a state of a task with this goal; return the numbers of the marks in `mark_table`."""
+        """Draw a state of a task with this goal; return the numbers of the drawn items in `mark_table`."""
         self._clear_axes()
         self.environment.draw(state, self._axes, goal)
         return self._recorder.record(self._axes)

@@ -34,14 +34,14 @@ FindEnvironment: TypeAlias = Callable[[str], Environment]
 
 @dataclass(frozen=True, slots=True)
 class FilmLimits:
-    """Limits on the number of pictures of a page; drawing a picture takes some milliseconds.
+    """Limits on the films of a run; a film is a sequence of pictures of the states of one plan.
 
     Attributes:
-        pictures: the number of pictures that all films together may have.
+        pictures: the number of pictures that all films together may have; each takes some milliseconds.
         films: this many films are made even if their plans together have more than `pictures` states; some
             states are then not drawn.
-        films_3d: the maximum number of films per run if the domain has 3D films; each takes about a second.
-        keyframes: the maximum number of keyframes of a 3D film, not counting the states of the plan.
+        films_3d: the maximum number of films if the domain has 3D films; each takes about a second.
+        keyframes: the maximum number of moments that a 3D film shows besides the states of the plan.
     """
 
     pictures: int = 1_000
@@ -50,8 +50,8 @@ class FilmLimits:
     keyframes: int = 300
 
 
-# The page of `needful run` has fewer films, so that drawing does not take longer than the run itself.
-# `needful report` makes a page with more films.
+# The page that `needful run` writes has fewer films (sequences of pictures) than that of `needful report`:
+# drawing them should not take longer than the run itself.
 RUN_FILMS = FilmLimits(pictures=80, films=5)
 
 
@@ -69,13 +69,13 @@ class FilmSelection:
 
 
 def choose_films(run: RecordedRun, limits: FilmLimits, in_3d: bool = False) -> FilmSelection:
-    """Choose the tasks that get films, so that not many more pictures are drawn than the limits allow.
+    """Choose the tasks of a run whose plans are shown as films (sequences of pictures of their states).
 
     Only tasks with plans are candidates. All candidates are chosen if their plans together have at most
     `limits.pictures` states, or if there are at most `limits.films` candidates. Otherwise fewer are chosen,
-    but at least `limits.films`. At most half of the chosen tasks are failed ones; more if there are too few
-    solved ones. If the plans of the chosen tasks still have too many states, only every `stride`-th state
-    is drawn. With `in_3d`, at most `limits.films_3d` tasks are chosen, and all states are shown.
+    but at least `limits.films`. If the chosen plans still have more than `limits.pictures` states, only
+    every `stride`-th state is drawn. At most half of the chosen tasks are failed ones, unless there are too
+    few solved ones. With `in_3d`, at most `limits.films_3d` tasks are chosen, and all states are shown.
     """
     planned = [record for record in run.records if record.task in run.plans]
     pictures = sum(len(run.plans[record.task].states) for record in planned)
@@ -148,9 +148,10 @@ def _record(record: RunRecord) -> dict[str, Any]:
 def plan_data(plan: RecordedPlan, atoms: AtomList, bounds: Mapping[str, Bounds]) -> dict[str, Any]:
     """Return the data of a plan as JSON values.
 
-    The entry `holding` has one list per state: the atoms of the goal and of all subgoals that hold in this
-    state. If a step failed and its controller ran, the last list is for the state after the best try of
-    this step: the one that missed the fewest atoms.
+    A subgoal is the set of atoms that must hold after a step. The entry `holding` has one list per state:
+    the atoms of the goal and of all subgoals that hold in this state. If a step failed and its controller
+    ran, the last list is for the state after the best try: the one after which the fewest atoms of the
+    step's subgoal were missing.
     """
     end = plan.end
     landed = end is not None and end.best_draw is not None
@@ -182,8 +183,9 @@ def plan_data(plan: RecordedPlan, atoms: AtomList, bounds: Mapping[str, Bounds])
 def film_data(plan: RecordedPlan, renderer: StateRenderer, films: FilmSelection) -> dict[str, Any]:
     """Return the data of a film: pictures of some states of a plan with their indices, or a 3D film.
 
-    If a step failed, the last picture shows the best try of this step. The entry `tries` has, for each try,
-    the drawn items that differ from the picture before the step.
+    If a step failed and its controller ran, the last picture shows the state after the best try of the step
+    (see `best_draw`). The entry `tries` has, for each try, the drawn items that are not in the
+    picture before the step.
     """
     if isinstance(renderer.environment, Filmable):
         draws = () if plan.end is None else plan.end.draws

@@ -75,10 +75,10 @@ class Activity:
     Attributes:
         name: the name of the domain.
         file: the file name of the definition, without its suffix.
-        counts: for each split and category, the smallest and the largest number of objects. A category that
-            is not listed has as many objects as in the definition.
-        clutter: for each split, the smallest and the largest number of objects that the activity does not
-            need.
+        counts: for training and for test tasks, the smallest and the largest number of objects of each
+            category. A category that is not listed has as many objects as in the definition.
+        clutter: for training and for test tasks, the smallest and the largest number of objects that the
+            activity does not need.
     """
 
     name: str

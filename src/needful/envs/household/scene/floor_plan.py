@@ -24,8 +24,9 @@ EXTRA_DOOR_PROBABILITY = 0.4
 ROOM_NAMES = ("living_room", "bedroom", "kitchen", "study", "bathroom")
 ROOM_COUNTS = (3, 4, 5)
 ROOM_AREA = (15.0, 18.0)  # the range of the average area per room, in square metres
-# The house is cut into two parts, and each part again, until every part is a room. When an area for n rooms
-# is cut, the part for k of them gets a share of k/n, multiplied by a random factor in this range.
+# The house is cut into two parts, and each part again, until every part is a room. For example, a house
+# with five rooms is first cut into parts for two and for three rooms. The part for two rooms gets 2/5 of
+# the area, multiplied by a random factor in this range.
 SPLIT_RANGE = (0.9, 1.3)
 MIN_ROOM_WIDTH = 3.0
 

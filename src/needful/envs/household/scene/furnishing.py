@@ -92,8 +92,8 @@ class Furnishing:
     def fits(self, piece: Piece) -> bool:
         """Return whether a new piece can be placed.
 
-        The piece and its zones must lie in its room. The piece must not overlap other pieces,
-        their zones or a doorway, and its zones must not overlap other pieces.
+        The piece and its zones (the free floor in front of it) must lie in its room. The piece must not
+        overlap other pieces, their zones or a doorway, and its zones must not overlap other pieces.
         """
         inner = self.plan.interior(piece.room)
         bodies = [other.body for other in self.pieces]
@@ -286,7 +286,7 @@ class FreeSpace:
 
     @cached_property
     def connected(self) -> np.ndarray:
-        """The largest connected component of the free cells, as a mask."""
+        """For each cell, whether it belongs to the largest connected region of free cells."""
         labels, count = ndimage.label(self.free)
         if count == 0:
             return self.free
@@ -320,10 +320,10 @@ class FreeSpace:
         return count
 
     def _near(self, target: Rect, distance: float) -> Iterator[tuple[tuple[slice, slice], np.ndarray]]:
-        """Yield the block of cells in and around `target`, or nothing if the block is empty.
+        """Yield one block of cells: those in `target`, grown by `distance` on all sides.
 
-        The block covers `target` with a margin of `distance` on all sides. The result is the block's slices
-        of `xs` and `ys`, and the squared distance of each of its cells to `target`.
+        The block is given by its slices of `xs` and `ys`, and by the squared distance of each of its cells
+        to `target`. If there are no such cells, nothing is yielded.
         """
         slices, gaps = [], []
         for axis, coordinates in enumerate((self.xs, self.ys)):

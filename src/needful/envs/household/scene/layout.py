@@ -173,9 +173,9 @@ def _check_access(
     if not space.connected[np.abs(space.xs - x).argmin(), np.abs(space.ys - y).argmin()]:
         raise NoPlaceError("Things enclose the robot.")
     lids = [one for one in arrangement.placed if CATEGORIES[one.thing.category].hinge]
-    # If the robot opens a lid, the open lid may enclose it. The obstacles include the space that a lid
-    # needs to open, so an enclosed robot would stand on free cells that are not connected to the largest
-    # free region. The test is repeated with no extra clearance, because more cells are free then.
+    # If the robot stands between a package and a wall, the open lid may enclose it. `obstacles` include the
+    # space that lids need to open. So the robot could be enclosed if free cells near a lid have no path to
+    # the largest free region. Test this also without extra clearance, because more cells are free then.
     for candidate in (space, _free_space(plan, obstacles, extra_clearance=0.0)) if lids else ():
         for lid in lids:
             if candidate.count_isolated_cells(lid.body, MAX_STANDING_DISTANCE, plan.interior(lid.room)):

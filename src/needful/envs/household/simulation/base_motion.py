@@ -26,8 +26,8 @@ CELL = 0.05
 # seen from above) must have a smaller radius.
 MAX_DISTANCE = 0.6
 
-# A cell is free if each disc of the robot, centred on the cell, is at least this far from all obstacles.
-# This clearance ensures that the discs also hit no obstacle on the way to a neighbouring free cell.
+# The robot is covered by discs (see `Disc`). A cell is free if the discs, centred on the cell, are at least
+# this far from all obstacles. So they also hit no obstacle on the way to a neighbouring free cell.
 CELL_CLEARANCE = CLEARANCE / 2
 
 # The maximum distance from the start of a path to its first grid cell, and from its last cell to the goal.
@@ -64,7 +64,7 @@ class Footprints:
     def of(
         cls, centres: np.ndarray, axes: np.ndarray, halves: np.ndarray, round_: np.ndarray
     ) -> Footprints:
-        """Compute the footprints of geoms; the result for a tilted geom is a rectangle that covers it.
+        """Compute the footprints of MuJoCo geoms (shapes); that of a tilted one is a rectangle around it.
 
         The arrays have one entry per geom: its centre, its rotation matrix (`axes`), its half-extents, and
         whether it is a cylinder (`round_`) or a box.
@@ -96,7 +96,7 @@ class Footprints:
         return len(self.centre)
 
     def __getitem__(self, chosen: np.ndarray) -> Footprints:
-        """Return the footprints with the chosen indices, or those that a mask selects."""
+        """Return the chosen footprints, given by their indices or by one Boolean per footprint."""
         return Footprints(
             self.centre[chosen],
             self.direction[chosen],
@@ -112,7 +112,7 @@ class Footprints:
         return Footprints(*(np.concatenate(pair) for pair in pairs))
 
     def between(self, low: float, high: float) -> Footprints:
-        """Return the footprints of those geoms that have a part between the heights `low` and `high`."""
+        """Return the footprints of the shapes that have a part between the heights `low` and `high`."""
         return self[(self.low < high) & (self.high > low)]
 
     def gaps(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -139,10 +139,10 @@ class Disc:
 
 
 class OccupancyGrid:
-    """A grid over the floor of a house, to find the cells in which the discs of the robot hit no obstacle.
+    """A grid over the floor of a house, to find the cells in which the robot hits no obstacle.
 
-    A disc can hit only obstacles at its own heights. So the distances of all cells to the fixed obstacles
-    are cached in one array per range of heights.
+    The robot is covered by discs, one per range of heights (see `Disc`). A disc can hit only obstacles at
+    its heights. So the distances of all cells to the fixed obstacles are cached per range of heights.
     """
 
     def __init__(self, scene: Scene, fixed: Footprints) -> None:
@@ -154,7 +154,7 @@ class OccupancyGrid:
         self._fields: dict[tuple[float, float], np.ndarray] = {}
 
     def free(self, discs: Sequence[Disc], loose: Footprints) -> np.ndarray:
-        """Return a mask of the cells where the robot hits no obstacle.
+        """Return, for each cell, whether the robot hits no obstacle there.
 
         The robot is given by discs, which are centred on the cell. `loose` holds the movable obstacles; the
         fixed ones are stored in the grid.
@@ -213,7 +213,7 @@ class OccupancyGrid:
 def has_clearance(
     discs: Sequence[Disc], obstacles: Footprints, points: np.ndarray, clearance: float
 ) -> bool:
-    """Return whether the robot, given by discs, keeps a clearance from all obstacles at every point."""
+    """Return whether all discs, centred on each of the points, keep a clearance from all obstacles."""
     for disc in discs:
         gaps = obstacles.between(disc.low, disc.high).gaps(points[:, 0], points[:, 1])
         if (gaps < disc.radius + clearance).any():
@@ -261,11 +261,11 @@ class BasePlanner:
         return (self._start, *((float(xs[i]), float(ys[j])) for i, j in cells), goal)
 
     def _entry_cells(self, point: Point) -> dict[int, Cell]:
-        """Return the cells at which a path can go from a point to the grid, or from the grid to the point.
+        """Return free cells that the robot can reach from a point in a short straight line.
 
-        There is at most one cell per component; a component is a connected set of free cells. The result
-        maps the label of a component to its nearest cell with a clear straight line to the point. Cells
-        farther from the point than `ENTRY_DISTANCE` are not considered, so components may be left out.
+        The result has at most one cell per component, a connected set of free cells. It maps the label of
+        the component to its nearest cell with a clear line to the point. Components that have no such cell
+        within `ENTRY_DISTANCE` are left out.
         """
         xs, ys = self._grid.xs, self._grid.ys
         i, j = self._grid.cell(point)

@@ -47,7 +47,7 @@ RRT_STEP, RRT_MAX_ITERATIONS = 0.15, 80
 
 @dataclass(frozen=True)
 class Payload:
-    """The MuJoCo geoms that move together: the hand, and the parts of the object that it holds.
+    """The MuJoCo geoms (shapes) that move together: the hand, and the parts of the object that it holds.
 
     Attributes:
         geoms: the indices of the geoms; the hand is the first.
@@ -72,7 +72,7 @@ class HandPlanner:
         self._solid = np.flatnonzero(geometry.model.owner >= OWNER_HOUSE)
 
     def payload(self, hand: np.ndarray, thing: int) -> Payload:
-        """Return the geoms that move with the hand: the hand itself and the held object.
+        """Return the MuJoCo geoms (shapes) that move with the hand: the hand itself and the held object.
 
         `hand` is the position of the hand, and `thing` the index of the held object (-1 for an empty hand).
         """

@@ -222,8 +222,9 @@ class SnapshotGeometry:
 
     Attributes:
         model: the model of the house.
-        queries: shared by all snapshots of the house; use `house` instead, which sets this snapshot.
-        grid: the fixed obstacles.
+        queries: answers geometric queries. All snapshots of the house share it, so it may be set to another
+            snapshot; use `house` instead, which first sets it to this one.
+        grid: a grid over the floor with the fixed obstacles, to plan paths of the robot's base.
         snapshot: the positions of the robot and of all things.
         sweep_failures: a cache. A key is a thing and a hinge angle, as a fraction of the angle when fully
             open. The value is the reason why the hinge cannot turn to this angle, or None if it can.
@@ -237,7 +238,7 @@ class SnapshotGeometry:
 
     @property
     def house(self) -> HouseQueries:
-        """The `HouseQueries` of the house, set to this snapshot."""
+        """The `queries`, after they were set to this snapshot."""
         self.queries.set_snapshot(self.snapshot)
         return self.queries
 
@@ -281,7 +282,7 @@ class SnapshotGeometry:
         return BasePlanner(self.grid, self.discs, self.loose, (x, y))
 
     def contact_free_distance(self, thing: int, point: np.ndarray) -> float:
-        """Return a distance from `point` at which the hand, in any direction, cannot touch the thing."""
+        """Return a distance: if the hand is this far from `point`, it cannot touch the object `thing`."""
         corner = np.maximum(np.abs(self.boxes.low[thing] - point), np.abs(self.boxes.high[thing] - point))
         return float(np.sqrt(corner @ corner)) + 2 * HAND_RADIUS
 
@@ -344,7 +345,7 @@ class Facts:
         return objects in self._sets[predicate]
 
     def _singles(self, chosen: np.ndarray) -> Extension:
-        """Return the things that the mask `chosen` selects, each as a tuple of one object."""
+        """Return the things for which `chosen` is True, each as a tuple of one object."""
         singletons = self.geometry.model.singletons
         return tuple([singletons[index] for index in chosen.nonzero()[0].tolist()])
 

@@ -83,9 +83,9 @@ CONTROLLER_NAMES = ("Close", "Grasp", "NavigateTo", "Open", "PlaceInside", "Plac
 def make_house(identity: Vector) -> tuple[ActivityDefinition, Scene]:
     """Sample a task of an activity: the definition with sampled numbers of objects, and a house for it.
 
-    `identity` has three numbers: the index of the activity, the index of the split, and the seed. The
-    result depends only on these numbers. Raises `NoPlaceError` if the house sampled with this seed has no
-    place for an object.
+    `identity` has three numbers: the index of the activity in `ACTIVITIES`, 0 for a training task or 1 for
+    a test task, and the seed. The result depends only on these numbers. Raises `NoPlaceError` if the house
+    sampled with this seed has no place for an object.
     """
     activity, split = ACTIVITIES[int(identity[0])], SPLITS[int(identity[1])]
     rng = rng_for(int(identity[2]), "house", activity.name, split.value)

@@ -1,7 +1,8 @@
 """Films of plans in a house, as pictures with captions and as data of 3D films.
 
 A picture shows the house, and its caption the current step and its subgoal. The data of a 3D film has the
-shapes of the house, their motion, and where the tries (sampled parameters) of a failed step ended.
+shapes of the house and their motion. If a step failed, it was tried with several sampled parameters; the
+data then also has the final poses of the objects that each of these tries moved.
 """
 
 from __future__ import annotations
@@ -86,8 +87,9 @@ def plan_keyframes(
 ) -> tuple[Keyframe, ...]:
     """Return about `max_count` evenly spaced moments of a plan, including the end of each step.
 
-    `states` has the initial state and the state after each action. It may have one more state at the end,
-    whose action is unknown. In this case, there are no moments between the last two states.
+    `states` has the initial state and the state after each action. If a step failed, it may also have the
+    state in which a try of this step ended. If `actions` does not contain the action of this try, there are
+    no moments between the last two states.
     """
     if not states:
         raise InvalidInputError("There is nothing to show: planning ended before the first step.")
@@ -136,9 +138,11 @@ def film_house(
 ) -> Film:
     """Return a film of a planning result.
 
-    If a step failed, one picture shows the final states of its tries, and the film ends with the best try.
-    Captions list the changes of atoms that an operator did not predict; only atoms of the given predicates
-    are compared. Rendering needs OpenGL.
+    If a step failed, it was tried with several sampled parameters. One picture then shows the final states
+    of these tries, and the film ends with the best try (see `best_draw`). Captions list the changes of
+    atoms that an operator did not predict; only atoms of the given predicates are compared.
+
+    Rendering needs OpenGL.
     """
     from PIL import Image
 
@@ -239,10 +243,10 @@ def movements(model: HouseModel, states: Sequence[State]) -> Iterator[list[list[
 def moved_by_tries(model: HouseModel, before: State, draws: Sequence[Draw]) -> list[list[Any]]:
     """Return, for each try of the failed step, the MuJoCo bodies that the try moved.
 
-    There is one list per try. It has three items: the number of the try's group (see `group_draws`), the
-    moved bodies with their new poses (see `movements`), and the number of the try. `before` is the state in
-    which the step starts. Tries in which the controller did not run are left out, and at most
-    `MAX_DRAWN_TRIES` tries are returned.
+    A try is one run of the step's controller with sampled parameters. There is one list per try, with three
+    items: the number of its reason of failure (see `group_draws`), the moved bodies with their new poses
+    (see `movements`), and its index in `draws`. `before` is the state in which the step starts. Draws whose
+    controller did not run are left out, and at most `MAX_DRAWN_TRIES` tries are returned.
     """
     groups, _ = group_draws(draws)
     landed = [

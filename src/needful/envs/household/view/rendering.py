@@ -32,8 +32,8 @@ TRY_OPACITY = 0.45
 MAX_FURNITURE_HEIGHT, FILL_FRACTION = 1.8, 0.97
 ELEVATION = -55.0
 FIELD_OF_VIEW = 45.0  # MuJoCo's default vertical field of view, in degrees
-# AHEAD is the viewing direction of an overview, and UP points to the top of its picture. HALF_HEIGHT is
-# half the height, in metres, of the area that rooms may fill at a distance of one metre from the camera.
+# AHEAD is the viewing direction of an overview, and UP points to the top of its picture. At a distance of
+# d metres from the camera, rooms may reach d * HALF_HEIGHT metres above and below the picture's middle.
 AHEAD = np.array([0.0, np.cos(np.radians(ELEVATION)), np.sin(np.radians(ELEVATION))])
 UP = np.array([0.0, -np.sin(np.radians(ELEVATION)), np.cos(np.radians(ELEVATION))])
 HALF_HEIGHT = FILL_FRACTION * np.tan(np.radians(FIELD_OF_VIEW) / 2)
@@ -91,10 +91,10 @@ def overview_camera(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4
 
 
 def _fit_camera(corners: np.ndarray, aspect: float) -> tuple[float, float]:
-    """Return how high the corners reach in the picture, and the smallest distance that shows all corners.
+    """Return how high the rooms reach in the picture, and the smallest camera distance that shows them.
 
-    The first number is the largest vertical distance of a corner from the middle of the picture, at this
-    camera distance. `corners` are relative to the point that the camera looks at.
+    `corners` are the corners of the rooms, relative to the point that the camera looks at. The first number
+    is the largest vertical distance of a corner from the middle of the picture, at this camera distance.
     """
     heights, depths = np.abs(corners @ UP), corners @ AHEAD
     distance = float((np.maximum(heights, np.abs(corners[:, 0]) / aspect) / HALF_HEIGHT - depths).max())
@@ -200,7 +200,7 @@ class HouseRenderer:
         self._scene.ngeom += 1
 
     def _add_copies(self, tried: State, colour: str) -> None:
-        """Add transparent copies of the geoms whose pose in `tried` differs from that in the picture."""
+        """Add transparent copies of the shapes that have another pose in the state `tried`."""
         model, data = self._model.query_model, mujoco.MjData(self._model.query_model)
         apply_snapshot(self._model, data, as_snapshot(self._model, tried))
         mujoco.mj_kinematics(model, data)
