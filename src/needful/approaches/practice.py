@@ -303,7 +303,7 @@ def first_actions(
 
 @dataclass(slots=True)
 class _Search:
-    """The searches for one task, and the total number of actions that they have simulated."""
+    """Tries several ways of planning for one task, and counts the actions simulated in all of them."""
 
     task: Task
     model: PlanningModel

@@ -86,7 +86,7 @@ def _argument_subsumes(mine: PatternArgument, theirs: PatternArgument) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class GroundDeletePattern:
-    """A delete pattern whose variables are bound to objects."""
+    """A `DeletePattern` whose variables are bound to objects; its wildcards still stand for any object."""
 
     predicate: Predicate
     arguments: tuple[Object | Wildcard, ...]

@@ -88,7 +88,7 @@ class Proposal:
 
     @property
     def complexity(self) -> int:
-        """The cost of adding the predicate: a constant, plus the complexity of a new expression."""
+        """A constant; plus the complexity of the predicate's expression, if no other predicate uses it."""
         return PREDICATE_COMPLEXITY + (0 if self.reuses else self.definition.expression.complexity)
 
     @property

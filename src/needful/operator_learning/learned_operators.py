@@ -133,7 +133,7 @@ class LearnedOperators:
 
     @property
     def coverage(self) -> float:
-        """The fraction of transitions that are covered: η = 1 − U/N."""
+        """The share of transitions that are covered (η in the paper)."""
         return 1.0 - self.uncovered / self.transitions if self.transitions else 1.0
 
 

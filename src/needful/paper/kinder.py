@@ -111,8 +111,8 @@ def solve_kinder_tasks(
 ) -> JobResult:
     """Solve the test tasks of a job; a plan counts only if KinDER itself confirms it.
 
-    `learning` is the summary of the run that learned the operators. If operators are hand-written, it is
-    None, and `operators` is their number.
+    `learning` is the summary of the run that learned the operators. For hand-written operators, `learning`
+    is None, and `operators` is the number of operators.
     """
     config = run_config(replace(job, learner=OURS))
     identity = replace(config.identity(job.domain), learner=job.learner)

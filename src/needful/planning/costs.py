@@ -26,7 +26,7 @@ from needful.errors import InvalidInputError, UnknownNameError
 
 # The first surcharge of a ground operator if all its tries missed the same subgoal atom.
 SURCHARGE = 4
-# The outcomes of failed tries in which the controller of the step ran.
+# The outcomes of failed tries in which the controller of the step ran and the simulator named no object.
 _RAN = (Outcome.CONTROLLER_FAILED, Outcome.SUBGOAL_MISSED, Outcome.SAMPLER_EXHAUSTED)
 # The maximum surcharge. The sums of costs in the C++ engine are 32-bit integers.
 MAX_SURCHARGE = 512

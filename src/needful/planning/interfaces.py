@@ -74,7 +74,7 @@ class Problem(Protocol):
 
         `step` is the index of the ground operator. It failed although preconditions of it hold initially,
         so these initial atoms may be wrong. A plan may use it only after an earlier step that has one of
-        these preconditions as an add effect. If no operator adds one of them, any earlier step suffices. If
+        these preconditions as an add effect, or after any step if no operator adds any of them. If
         the problem already has this restriction for the ground operator, the problem itself is returned.
         """
         ...

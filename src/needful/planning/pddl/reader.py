@@ -39,8 +39,8 @@ class PddlDomain(Abbreviated):
 
     Attributes:
         name: its name.
-        vocabulary: its types, predicates and controllers. If the domain was read with a vocabulary, it is
-            the same vocabulary, with the types of the constants and missing controllers added.
+        vocabulary: its types, predicates and controllers. If the domain was read with a vocabulary, this is
+            an extended copy: with the types of the constants, and a controller for each further action.
         operators: its actions as operators.
         constants: the objects that its actions name. Each is the only object of a new type, and operators
             refer to it by a parameter of this type. A task must contain these objects.
