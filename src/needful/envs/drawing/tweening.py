@@ -59,7 +59,7 @@ class Mark:
 
     @property
     def identity(self) -> Hashable:
-        """A key. Marks with equal keys look the same, at the same place; the pixels of images are ignored."""
+        """A key; equal if two marks look the same at the same place. Pixels of images are ignored."""
         return self.structure, self.style, np.round(self.points, 2).tobytes()
 
 
