@@ -153,10 +153,36 @@ def _learn_without_outliers(
     demonstrations are `noisy` (atoms were repaired), more transitions can count as outliers.
     """
     names = encode_canonically(demonstrations, deadline)
-    outliers: frozenset[TransitionId] = frozenset()
     encoded = number_transitions(names.demonstrations, config.skip_idle_steps)
     everything = LearningProblem.of_encoded(encoded, config.generalise, deadline)
-    climb, problem = _learn(everything, config, names)
+    outliers: frozenset[TransitionId] = frozenset()
+    if noisy:
+        # For speed, find most outliers with simpler operators first. Wrong atoms lead to many operators,
+        # and searching for conditions of all of them would take long.
+        simpler = replace(config, conditions=named_objects_only, divide=keep_mixed_operators)
+        outliers = _without_outliers(everything, outliers, simpler, names, noisy)[2]
+    climb, problem, outliers = _without_outliers(everything, outliers, config, names, noisy)
+
+    def resume(start: Climb, problem: LearningProblem) -> Climb:
+        return config.types(config.schedule(problem, config.reduce, start), problem)
+
+    climb = config.effects(config.escape(climb, problem, resume), problem)
+    return LearningResult(climb, problem, names, outliers)
+
+
+def _without_outliers(
+    everything: LearningProblem,
+    outliers: frozenset[TransitionId],
+    config: OperatorLearningConfig,
+    names: CanonicalNames,
+    noisy: bool,
+) -> tuple[Climb, LearningProblem, frozenset[TransitionId]]:
+    """Learn operators without the given outliers, and without further ones if this gives better operators.
+
+    Returns the operators, the problem without outliers, and the outliers.
+    """
+    start = everything.ignoring(outliers) if outliers else everything
+    climb, problem = _learn(start, config, names)
     for _ in range(MAX_OUTLIER_ROUNDS if config.skip_idle_steps else 0):
         more = outliers | find_outliers(climb.hypothesis, problem, noisy)
         if more == outliers or len(more) > MAX_OUTLIERS * problem.size:
@@ -166,12 +192,7 @@ def _learn_without_outliers(
         if not ignoring_pays(reached.hypothesis, climb.hypothesis, ignored, noisy=noisy):
             break
         climb, problem, outliers = reached, without, more
-
-    def resume(start: Climb, problem: LearningProblem) -> Climb:
-        return config.types(config.schedule(problem, config.reduce, start), problem)
-
-    climb = config.effects(config.escape(climb, problem, resume), problem)
-    return LearningResult(climb, problem, names, outliers)
+    return climb, problem, outliers
 
 
 def _learn(
