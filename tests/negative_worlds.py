@@ -93,6 +93,12 @@ class World:
             states = {after for state in states for after in self._results(task, state, *action)}
         return any(task.goal <= state for state in states)
 
+    def valid_plans(self, operators: Sequence[Operator], size: int, seeds: Iterable[int]) -> int:
+        """Return for how many tasks the first plan with the given operators achieves the goal."""
+        tasks = [self.task(seed, size) for seed in seeds]
+        plans = [first_plan(operators, task) for task in tasks]
+        return sum(self.achieves_goal(task, plan) for task, plan in zip(tasks, plans, strict=True) if plan)
+
     def _results(
         self, task: AbstractTask, state: AbstractState, controller: str, arguments: Sequence[Object]
     ) -> Iterable[AbstractState]:

@@ -76,9 +76,7 @@ def test_without_negative_preconditions_plans_fail():
     world = WORLDS["clear blocked rooms"]
     learned = learn_operators(demonstrate(world), POSITIVE)
     assert forbidden(learned.operators) == set()
-    tasks = [world.task(seed, 20) for seed in range(1000, 1010)]
-    plans = [first_plan(learned.operators, task) for task in tasks]
-    assert not all(world.achieves_goal(task, plan) for task, plan in zip(tasks, plans, strict=True))
+    assert world.valid_plans(learned.operators, 20, range(1000, 1010)) < 10
 
 
 def test_learning_again_is_given_up_if_it_takes_too_long(monkeypatch):
