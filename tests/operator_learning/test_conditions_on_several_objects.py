@@ -7,6 +7,8 @@ import random
 import pytest
 
 from needful.core.atoms import Predicate
+from needful.core.controllers import Controller
+from needful.core.demonstrations import Demonstration
 from needful.core.objects import Type, Variable
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.unnamed_objects import named_objects_only
@@ -23,7 +25,7 @@ AT, LIES, OF, IN = (
 )
 LOOSE, TIGHT = Predicate("Loose", (SCREW,)), Predicate("Tight", (SCREW,))
 
-CRATE, BOX, HAND, PLACE = Type("crate"), Type("box"), Type("hand"), Type("place")
+CRATE, BOX, HAND = Type("crate"), Type("box"), Type("hand")
 C, X, L, R, F = (
     Variable("?crate", CRATE),
     Variable("?box", BOX),
@@ -118,6 +120,53 @@ def test_hoisting_takes_both_hands():
     crate, one, other = hoist.parameters
     assert {FREE.lifted(one), FREE.lifted(other), STANDS.lifted(crate)} <= hoist.preconditions
     assert {FREE.lifted(one), FREE.lifted(other)} <= hoist.delete_effects
+
+
+def test_one_free_hand_is_no_evidence_against_needing_two():
+    """The robot always holds one box at the start, so one of its hands is always free."""
+
+    def one_box_held(rng: random.Random, size: int) -> Sampled:
+        things, _, goal = yard(rng, size)
+        hands = [one for one in things if one.type == HAND]
+        boxes = [one for one in things if one.type == BOX]
+        rng.shuffle(hands)
+        rest = {STANDS(one) for one in things if one.type == CRATE} | set(map(DOWN, boxes[1:]))
+        return things, rest | {HELD(boxes[0], hands[0]), FREE(hands[1])}, goal
+
+    learned = learn_operators(
+        [World(YARD.operators, one_box_held).demonstrate(seed, 3) for seed in range(30)]
+    )
+    needs = {
+        one.controller.name: sorted(atom.predicate.name for atom in one.preconditions)
+        for one in learned.operators
+    }
+    assert needs == {"Hoist": ["Free", "Free", "Stands"], "PutDown": ["Held"]}
+
+
+PLACE, DOOR, BUILDING = Type("place"), Type("door"), Type("building")
+ROBOT_AT, NEAR = Predicate("RobotAt", (PLACE,)), Predicate("Near", (DOOR, PLACE))
+OF_BUILDING, INSIDE = Predicate("OfBuilding", (DOOR, BUILDING)), Predicate("Inside", (BUILDING,))
+
+
+def enter(seed: int) -> Demonstration:
+    """Enter a building through the one of its two doors that is near the robot."""
+    rng = random.Random(seed)
+    buildings, doors, places = (
+        objects_of(BUILDING, 5, rng),
+        objects_of(DOOR, 10, rng),
+        objects_of(PLACE, 10, rng),
+    )
+    state = {OF_BUILDING(door, buildings[index // 2]) for index, door in enumerate(doors)}
+    state |= {ROBOT_AT(places[0]), *map(NEAR, doors, places)}
+    goal = frozenset({INSIDE(buildings[0])})
+    action = Controller("Enter", (BUILDING,))(buildings[0])
+    return Demonstration((*buildings, *doors, *places), goal, (frozenset(state), goal | state), (action,))
+
+
+def test_the_second_of_two_objects_may_be_the_linked_one():
+    """The place is unique, but no atom relates it to the building; of the doors, only one is near it."""
+    (learned,) = learn_operators([enter(seed) for seed in range(30)]).operators
+    assert {atom.predicate for atom in learned.preconditions} == {ROBOT_AT, NEAR, OF_BUILDING}
 
 
 @pytest.mark.parametrize("world", [WORKSHOP, YARD], ids=["workshop", "yard"])

@@ -203,6 +203,26 @@ def test_a_precondition_without_evidence_does_not_prevent_a_merge():
         assert headings(learn_operators([*[door] * count, item, item]).operators) == headed
 
 
+@pytest.mark.parametrize("count", [1, 20])
+def test_a_merge_never_loses_what_the_operators_use_up(count):
+    """Doors are closed and items are light before they are used, and not afterwards."""
+    demos = []
+    for thing, need in (
+        (DOOR("one"), Predicate("Shut", (DOOR,))),
+        (ITEM("one"), Predicate("Light", (ITEM,))),
+    ):
+        start = frozenset({need(thing), need(thing.type("other"))})
+        after = start - {need(thing)} | {USED(thing)}
+        goal = frozenset({USED(thing)})
+        demos += [Demonstration((thing, thing.type("other")), goal, (start, after), (USE(thing),))] * count
+    learned = learn_operators(demos)
+    assert headings(learned.operators) == {"Use(?x0:door)", "Use(?x0:item)"}
+    assert {str(atom) for one in learned.operators for atom in one.delete_effects} == {
+        "Shut(?x0)",
+        "Light(?x0)",
+    }
+
+
 CONTAINER = Type("container", parent=THING)
 OPEN_TOP = Type("open-top", parent=CONTAINER)
 SACK1, CRATE1 = (Type(name, parent=OPEN_TOP)(f"{name}1") for name in ("sack", "crate"))

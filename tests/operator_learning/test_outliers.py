@@ -114,6 +114,13 @@ def test_preconditions_that_wrong_atoms_hid_are_a_gain():
     assert not ignoring_pays(old, new, ignored=1, noisy=True)
 
 
+def test_false_claims_that_ignoring_saves_are_a_gain():
+    """As many operators remain, but each of the two outliers is worth ten false claims."""
+    hypothesis, _ = climbed([USUAL])
+    assert ignoring_pays(hypothesis, hypothesis, 2, saved_claims=20, noisy=False)
+    assert not ignoring_pays(hypothesis, hypothesis, 2, saved_claims=19, noisy=False)
+
+
 def test_lost_preconditions_are_looked_for_if_many_steps_have_no_purpose():
     """Stacking starts the rain, which pushing requires. One of 25 pushes was recorded without rain."""
     rain_then_clean = Demonstration((A, B), CLEAN_A, (NONE, RAINY, RAINY | CLEAN_A), (STACK(A, B), PUSH(A)))

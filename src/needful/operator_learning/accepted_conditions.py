@@ -91,7 +91,7 @@ class AcceptedConditions:
 
 
 def with_further_bits(proposals: Sequence[Proposal]) -> Iterator[Proposal]:
-    """Yield the proposals, with the evidence from the controller's other operators as `further_bits`.
+    """Yield the proposals, with the most evidence of another operator of the controller as `further_bits`.
 
     For example, `put(book)` has an operator for shelves and one for tables. Both may require that the robot
     is beside the furniture, and neither has enough evidence for this alone.
@@ -102,5 +102,5 @@ def with_further_bits(proposals: Sequence[Proposal]) -> Iterator[Proposal]:
         text = one.fitted.operator.text
         by_operator[text] = max(one.bits, by_operator.get(text, 0.0))
     for one in proposals:
-        others = sum(bits for text, bits in most[one.key].items() if text != one.fitted.operator.text)
-        yield one._replace(further_bits=others)
+        others = (bits for text, bits in most[one.key].items() if text != one.fitted.operator.text)
+        yield one._replace(further_bits=max(others, default=0.0))

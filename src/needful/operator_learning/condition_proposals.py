@@ -40,16 +40,16 @@ from needful.operator_learning.unnamed_conditions import (
 # preconditions use the same numbers.
 ENOUGH_BITS = 8.0
 MIN_BITS = 2.0
-# Each other controller for which a condition with the same predicates was accepted divides `ENOUGH_BITS` by
-# this number. For example, many actions of a robot require that it is in the room of the object.
+# Each other controller for which a similar condition was accepted divides `ENOUGH_BITS` by this number. For
+# example, many actions of a robot require that it is in the room of the object.
 FAMILIARITY = 2.0
 # The number of demonstrations that are searched first for conditions that held before all transitions.
 SCREENING_DEMONSTRATIONS = 4
 # The minimum evidence for a condition on several objects about which an operator makes the same atom false,
 # such as both hands of a robot (see `consumed_groups`). With few transitions, this can happen by chance.
 MIN_GROUP_BITS = 4.0
-# A condition on two objects to which no parameter is bound needs this much more evidence, in bits, than the
-# condition on the first of them alone.
+# A condition with a further object to which no parameter is bound needs this much more evidence, in bits,
+# than the condition without this object.
 BITS_PER_OBJECT = 4.0
 
 # The names of the predicates in each condition of a proposal.
@@ -83,8 +83,9 @@ class Proposal(NamedTuple):
         links: whether the conditions relate parameters that no precondition relates.
         known: whether another operator of the controller requires a condition with the same predicates, or
             makes a precondition false with the predicate of an atom that `consumed` is about.
-        familiar: for how many other controllers a condition with the same predicates was accepted.
-        further_bits: the evidence for conditions with the same predicates, of other operators of the
+        familiar: for how many other controllers a similar condition was accepted; see
+            `AcceptedConditions.familiarity`.
+        further_bits: the evidence for a condition with the same predicates, of another operator of the
             controller.
     """
 
@@ -233,11 +234,11 @@ def _about_consumed_objects(
         if condition is not None:
             excludes = _excludes_false_claims(fitted, condition, problem)
             yield Proposal(fitted, (condition,), evidence, True, one.replaced, excludes)
-    pairs = ((one, 0.0) for one in consumed_pairs(fitted))
-    groups = ((one, MIN_GROUP_BITS) for one in consumed_groups(fitted))
-    for condition, minimum in chain(pairs, groups):
-        evidence = opportunities.bits(condition.atoms)
-        if evidence >= minimum:
+    pairs = ((one, False) for one in consumed_pairs(fitted))
+    groups = ((one, True) for one in consumed_groups(fitted))
+    for condition, is_group in chain(pairs, groups):
+        evidence = opportunities.bits(condition.atoms, distinct=is_group)
+        if not is_group or evidence >= MIN_GROUP_BITS:
             excludes = _excludes_false_claims(fitted, condition, problem)
             yield Proposal(fitted, (condition,), evidence, True, excludes_false_claims=excludes)
 
@@ -254,6 +255,11 @@ def _shared_by_all(
     claims = problem.validity.of_operator(fitted.operator)
     expected = known | familiar
 
+    # For speed, examine a few transitions first. Their conditions have all atoms of the conditions that
+    # held before all transitions, and usually further ones. Dropping atoms never increases the evidence.
+    first = {one.index for one in opportunities.demonstrations[:SCREENING_DEMONSTRATIONS]}
+    screening = tuple(datum for datum in fitted.data if datum[0].demonstration in first)
+
     def may_be_accepted(condition: SharedCondition) -> bool:
         """Return whether the condition, or one with fewer of its atoms, may be accepted."""
         required = _all_atoms(condition)
@@ -261,25 +267,22 @@ def _shared_by_all(
             return bool(claims or expected) or not opportunities.always_hold(required)
         if any(name in wanted for name, _ in required):
             return True
-        linked = _may_be_linked(condition[0], screening[0])
+        linked = _may_be_linked(condition, screening[0])
         return linked and opportunities.bits(required) >= ENOUGH_BITS
 
-    # For speed, examine a few transitions first. Their conditions have all atoms of the conditions that
-    # held before all transitions, and usually further ones. Dropping atoms never increases the evidence.
-    first = {one.index for one in opportunities.demonstrations[:SCREENING_DEMONSTRATIONS]}
-    screening = tuple(datum for datum in fitted.data if datum[0].demonstration in first)
     if not any(map(may_be_accepted, shared_conditions(screening, problem.signatures))):
         return
     conditions = problem.shared_conditions(fitted.data)
-    # The atoms of the latest condition on one object, and of the latest ones on two and three objects. A
-    # condition on two objects extends the latest one on one object, and so on.
-    last: dict[int, Signature] = {}
+    alone: Signature = frozenset()  # the latest condition on one object
     for shared in chain(conditions, _familiar_parts(conditions, familiar)):
-        last[len(shared)] = _all_atoms(shared)
+        required = _all_atoms(shared)
+        if len(shared) == 1:
+            alone = required
         if wanted is not None and not may_be_accepted(shared):
             continue
-        evidence = opportunities.bits(_all_atoms(shared))
-        if len(shared) > 1 and evidence < opportunities.bits(last[len(shared) - 1]) + BITS_PER_OBJECT:
+        evidence = opportunities.bits(required)
+        fewer = _all_atoms(shared[:-1]) if len(shared) > 2 else alone
+        if len(shared) > 1 and evidence < opportunities.bits(fewer) + BITS_PER_OBJECT:
             continue
         if evidence < MIN_BITS and not claims and not expected:
             continue
@@ -295,17 +298,17 @@ def _all_atoms(condition: SharedCondition) -> Signature:
     return frozenset[AtomKey]().union(*condition)
 
 
-def _may_be_linked(atoms: Signature, datum: Datum) -> bool:
-    """Return whether atoms about an unnamed object may link it to a parameter; see `is_linked`.
+def _may_be_linked(condition: SharedCondition, datum: Datum) -> bool:
+    """Return whether atoms may link the objects of a condition to a parameter; see `is_linked`.
 
-    `datum` is one of the operator's transitions. If none of the atoms mentions a parameter, the object must
-    be the only one of its type.
+    If no atom mentions a parameter, the first object must be the only one of its type before `datum`.
     """
     transition, objects = datum
-    if not objects or any(0 <= index < len(objects) for _, indices in atoms for index in indices):
+    mentioned = {index for _, indices in _all_atoms(condition) for index in indices}
+    if not objects or not mentioned.isdisjoint(range(len(objects))):
         return True
     table = transition.table
-    kinds = (table.objects[number].type for number in bits(witnesses(datum, atoms)))
+    kinds = (table.objects[number].type for number in bits(witnesses(datum, condition[0])))
     return any(table.of_type(kind).bit_count() == 1 for kind in kinds)
 
 

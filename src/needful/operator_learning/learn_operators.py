@@ -156,11 +156,11 @@ def _learn_without_outliers(
     encoded = number_transitions(names.demonstrations, config.skip_idle_steps)
     everything = LearningProblem.of_encoded(encoded, config.generalise, deadline)
     outliers: frozenset[TransitionId] = frozenset()
-    if noisy:
-        # For speed, find most outliers with simpler operators first. Wrong atoms lead to many operators,
-        # and searching for conditions of all of them would take long.
-        simpler = replace(config, conditions=named_objects_only, divide=keep_mixed_operators)
-        outliers = _without_outliers(everything, outliers, simpler, names, noisy)[2]
+    simpler = replace(config, conditions=named_objects_only, divide=keep_mixed_operators)
+    if noisy and config.skip_idle_steps and simpler != config:
+        # For speed, find outliers with simpler operators first, and add further ones below. Wrong atoms
+        # lead to many operators, and searching for conditions of all of them would take long.
+        outliers = _without_outliers(everything, outliers, simpler, names, noisy, purposes_known=False)[2]
     climb, problem, outliers = _without_outliers(everything, outliers, config, names, noisy)
 
     def resume(start: Climb, problem: LearningProblem) -> Climb:
@@ -176,20 +176,23 @@ def _without_outliers(
     config: OperatorLearningConfig,
     names: CanonicalNames,
     noisy: bool,
+    purposes_known: bool = True,
 ) -> tuple[Climb, LearningProblem, frozenset[TransitionId]]:
     """Learn operators without the given outliers, and without further ones if this gives better operators.
 
-    Returns the operators, the problem without outliers, and the outliers.
+    Returns the operators, the problem without outliers, and the outliers. For `noisy` and `purposes_known`,
+    see `find_outliers`.
     """
     start = everything.ignoring(outliers) if outliers else everything
     climb, problem = _learn(start, config, names)
     for _ in range(MAX_OUTLIER_ROUNDS if config.skip_idle_steps else 0):
-        more = outliers | find_outliers(climb.hypothesis, problem, noisy)
+        more = outliers | find_outliers(climb.hypothesis, problem, noisy, purposes_known)
         if more == outliers or len(more) > MAX_OUTLIERS * problem.size:
             break
         reached, without = _learn(everything.ignoring(more), config, names)
         ignored = len(more) - len(outliers)
-        if not ignoring_pays(reached.hypothesis, climb.hypothesis, ignored, noisy=noisy):
+        saved = problem.false_claims(climb.hypothesis) - without.false_claims(reached.hypothesis)
+        if not ignoring_pays(reached.hypothesis, climb.hypothesis, ignored, saved, noisy=noisy):
             break
         climb, problem, outliers = reached, without, more
     return climb, problem, outliers

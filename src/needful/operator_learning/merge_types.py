@@ -31,8 +31,8 @@ from needful.operator_learning.candidates import Candidate, canonical_candidate
 from needful.operator_learning.hill_climbing import Climb
 from needful.operator_learning.induction import nearest_common_pattern, without_subsumed
 from needful.operator_learning.learning_problem import LearningProblem
+from needful.operator_learning.negative_evidence import opportunities_of
 from needful.operator_learning.objective import Hypothesis
-from needful.operator_learning.opportunities import Opportunities
 from needful.operator_learning.partition import FittedOperator
 
 Types: TypeAlias = tuple[Type, ...]
@@ -128,8 +128,8 @@ class _Member:
     def can_widen(self, types: Types, problem: LearningProblem) -> bool:
         """Return whether the variables can get the given types without losing needed preconditions.
 
-        Preconditions whose predicates do not accept these types are lost. They are needed if the evidence
-        for them is at least `MIN_EVIDENCE`.
+        Preconditions whose predicates do not accept these types are lost. They are needed if the operator
+        makes one of them false, or if the evidence for them is at least `MIN_EVIDENCE`.
         """
         widened = dict(zip(self.variables, types, strict=True))
         operator = self.fitted.operator
@@ -139,16 +139,14 @@ class _Member:
             for variable, kind in zip(atom.variables, atom.predicate.types, strict=True)
             if not widened[variable].is_subtype_of(kind)
         }
-        if not lost:
-            return True
+        if not lost or not lost.isdisjoint(operator.delete_effects):
+            return not lost
         weaker = replace(
             self.fitted, operator=replace(operator, preconditions=operator.preconditions - lost)
         )
-        used = {transition.demonstration for transition, _ in self.fitted.data}
-        demonstrations = [one for one in problem.demonstrations if one.index in used]
-        opportunities = Opportunities(weaker, demonstrations, problem.opportunities)
         index_of = {variable: index for index, variable in enumerate(operator.parameters)}
-        return opportunities.bits(frozenset(lifted_key(atom, index_of) for atom in lost)) < MIN_EVIDENCE
+        keys = frozenset(lifted_key(atom, index_of) for atom in lost)
+        return opportunities_of(weaker, problem).bits(keys) < MIN_EVIDENCE
 
     @property
     def types(self) -> Types:

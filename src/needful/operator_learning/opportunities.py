@@ -100,7 +100,7 @@ class DemonstrationOpportunities:
         self._find = find
         # For each condition, two masks: the opportunities at which it was tested, and those at which it did
         # not hold.
-        self._results: dict[frozenset[AtomKey], tuple[int, int]] = {}
+        self._results: dict[tuple[frozenset[AtomKey], bool], tuple[int, int]] = {}
         self._groups: dict[tuple[int, tuple[int, ...]], list[tuple[int, Datum]]] = {}
         self._never_failing: dict[frozenset[AtomKey], bool] = {}
 
@@ -117,33 +117,34 @@ class DemonstrationOpportunities:
         """The mask of all opportunities."""
         return (1 << len(self.data)) - 1
 
-    def lacking(self, atoms: frozenset[AtomKey], among: int) -> tuple[int, int]:
+    def lacking(self, atoms: frozenset[AtomKey], among: int, distinct: bool = False) -> tuple[int, int]:
         """Return the opportunities at which a condition did not hold, and the number of tests.
 
-        Only the opportunities of the mask `among` are considered. The condition consists of `atoms`.
+        Only the opportunities of the mask `among` are considered. The condition consists of `atoms`. For
+        `distinct`, see `holds`.
         """
-        tested, lacking = self._results.get(atoms, (0, 0))
+        tested, lacking = self._results.get((atoms, distinct), (0, 0))
         if not among & ~tested:
             return lacking & among, 0
         arity = len(self._parameters)
         tests = 0
-        for members, datum in self._grouped_by(atoms):
+        for members, datum in self._grouped_by(atoms, distinct):
             if not members & among & ~tested:
                 continue
             tests += 1
             tested |= members
-            if not holds(atoms, arity, datum):
+            if not holds(atoms, arity, datum, distinct):
                 lacking |= members
-        self._results[atoms] = tested, lacking
+        self._results[atoms, distinct] = tested, lacking
         return lacking & among, tests
 
-    def _grouped_by(self, atoms: frozenset[AtomKey]) -> list[tuple[int, Datum]]:
+    def _grouped_by(self, atoms: frozenset[AtomKey], distinct: bool) -> list[tuple[int, Datum]]:
         """Divide the opportunities into groups in which a condition holds at all members or at none.
 
         Return each group as a mask, with one of its members at which to test the condition.
         """
         relevant = self._demonstration.table.with_predicates(name for name, _ in atoms)
-        mentioned = self._mentioned(atoms)
+        mentioned = tuple(range(len(self._parameters))) if distinct else self._mentioned(atoms)
         known = self._groups.get((relevant, mentioned))
         if known is None:
             first: dict[tuple[int, tuple[int, ...]], Datum] = {}
@@ -228,7 +229,12 @@ class Opportunities:
         self._limit = limit
         self._found = ({} if cache is None else cache).setdefault(key, {})
 
-    def bits(self, *conditions: frozenset[AtomKey], stronger: frozenset[AtomKey] | None = None) -> float:
+    def bits(
+        self,
+        *conditions: frozenset[AtomKey],
+        stronger: frozenset[AtomKey] | None = None,
+        distinct: bool = False,
+    ) -> float:
         """Return the evidence, in bits, that at least one of the conditions must hold.
 
         The result is estimated: it is the mean evidence of some demonstrations, multiplied by the number of
@@ -236,36 +242,43 @@ class Opportunities:
 
         `stronger` is a condition with all atoms of the first condition and further atoms. Where it holds,
         the first condition holds too and is not tested. This saves time, but does not affect the result.
+        With `distinct`, unnamed objects must differ from each other and from the objects of the parameters.
         """
-        estimate = self._bits(conditions, self._examined, stronger) * self._scale
+        estimate = self._bits(conditions, self._examined, stronger, distinct) * self._scale
         low, high = DOUBTFUL_BITS
         if self._scale == 1.0 or not low <= estimate <= high:
             return estimate
-        return self._bits(conditions, self.demonstrations, stronger)
+        return self._bits(conditions, self.demonstrations, stronger, distinct)
 
     def _bits(
         self,
         conditions: Sequence[frozenset[AtomKey]],
         demonstrations: Sequence[EncodedDemonstration],
         stronger: frozenset[AtomKey] | None,
+        distinct: bool,
     ) -> float:
         total = 0.0
         for demonstration in demonstrations:
             found = self._of(demonstration)
-            if any(map(found.never_fails, conditions)):
+            if not distinct and any(map(found.never_fails, conditions)):
                 continue  # For speed: the demonstration contributes 0 bits.
             lacking = found.everything
             if stronger is not None:
                 lacking = self._lacking(stronger, found, lacking)
             for atoms in conditions:
-                lacking = self._lacking(atoms, found, lacking)
+                lacking = self._lacking(atoms, found, lacking, distinct)
             count = len(found.data)
             total += evidence_bits(count - lacking.bit_count(), count)
         return total
 
-    def _lacking(self, atoms: frozenset[AtomKey], found: DemonstrationOpportunities, among: int) -> int:
-        """Return the opportunities of the mask `among` at which a condition did not hold."""
-        lacking, tests = found.lacking(atoms, among)
+    def _lacking(
+        self,
+        atoms: frozenset[AtomKey],
+        found: DemonstrationOpportunities,
+        among: int,
+        distinct: bool = False,
+    ) -> int:
+        lacking, tests = found.lacking(atoms, among, distinct)
         if tests and self._limit is not None:
             self._limit.spend(tests)
         return lacking

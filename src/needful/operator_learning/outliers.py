@@ -39,13 +39,17 @@ MIN_MISLEADING = 2
 # share, the atom may be missing there because of a detection error; see `noisy_transitions`. The second
 # share is used if many steps have no purpose.
 NOISE, NOISE_IF_PURPOSELESS = 0.08, 0.15
+# If ignoring an outlier avoids this many false claims, it pays even if no operator becomes superfluous.
+CLAIMS_PER_OUTLIER = 10
 # If more than this share of all steps has no purpose (they add nothing necessary), a wrong atom probably
 # hides a precondition. For example, if a detector misses Open(door) before one `enter`, this atom is no
 # precondition of `enter`, and steps that open doors have no purpose.
 MANY = 0.25
 
 
-def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool) -> set[TransitionId]:
+def find_outliers(
+    hypothesis: Hypothesis, problem: LearningProblem, noisy: bool, purposes_known: bool = True
+) -> set[TransitionId]:
     """Return the outliers: transitions that are probably mistakes, so that the learner can ignore them.
 
     There are three kinds:
@@ -56,9 +60,12 @@ def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool)
       shows that the demonstrations contain detours.
     - Transitions with atoms that look wrong (see `noisy_transitions`). They count if the demonstrations are
       `noisy`, or if many steps have no purpose; `MANY` explains why.
+
+    With `purposes_known` false, steps without purpose do not count: they may have none only because the
+    operators lack conditions on unnamed objects.
     """
     found = rare_operator_transitions(hypothesis, problem)
-    purposeless = len(purposeless_steps(hypothesis))
+    purposeless = len(purposeless_steps(hypothesis)) if purposes_known else 0
     if purposeless > 2 * MIN_MISLEADING:
         misleading = misleading_operator_transitions(hypothesis, problem) - _achieving_goals(hypothesis)
         if MIN_MISLEADING <= len(misleading) < purposeless / 2:
@@ -81,21 +88,28 @@ def _achieving_goals(hypothesis: Hypothesis) -> set[TransitionId]:
     }
 
 
-def ignoring_pays(new: Hypothesis, old: Hypothesis, ignored: int, noisy: bool) -> bool:
+def ignoring_pays(
+    new: Hypothesis, old: Hypothesis, ignored: int, saved_claims: int = 0, *, noisy: bool
+) -> bool:
     """Return whether operators that were learned without outliers (`new`) are better than the `old` ones.
 
-    `ignored` is the number of outliers that were left out. The new operators must not leave more
-    transitions uncovered. They are better in two cases: if there are fewer operators, or if the number of
-    steps without purpose decreases by more than `ignored`. If the demonstrations are `noisy`, there is a
-    third case: as many operators as before, but more preconditions in total, because wrong atoms can hide
-    preconditions.
+    `ignored` is the number of outliers that were left out, and `saved_claims` the number of false claims
+    (predicted atoms that do not hold) that only the old operators make. The new operators must not leave
+    more transitions uncovered. They are better in these cases:
+
+    - There are fewer operators.
+    - The number of steps without purpose decreases by more than `ignored`.
+    - There are as many operators, and each outlier saves at least `CLAIMS_PER_OUTLIER` false claims.
+    - The demonstrations are `noisy`, and there are as many operators, but more preconditions in total,
+      because wrong atoms can hide preconditions.
     """
     if new.coverage.uncovered > old.coverage.uncovered:
         return False
     gained = len(purposeless_steps(old)) - len(purposeless_steps(new))
     more = len(new.fitted) - len(old.fitted)
-    stronger = more == 0 and _precondition_count(new) > _precondition_count(old)
-    return more < 0 or gained > ignored or (noisy and stronger)
+    stronger = noisy and _precondition_count(new) > _precondition_count(old)
+    truer = saved_claims >= CLAIMS_PER_OUTLIER * ignored
+    return more < 0 or gained > ignored or (more == 0 and (stronger or truer))
 
 
 def _precondition_count(hypothesis: Hypothesis) -> int:

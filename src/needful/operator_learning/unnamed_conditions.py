@@ -8,10 +8,11 @@ held before every transition of the operator, about one or more unnamed objects 
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import and_, or_
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.objects import Type
@@ -29,9 +30,9 @@ from needful.operator_learning.signatures import (
 # A condition on one or more unnamed objects: the atoms about the first object, those about the second one,
 # and so on.
 SharedCondition: TypeAlias = tuple[Signature, ...]
-# The maximum number of objects of such a condition. With three of them, `turn(screw)` can require that the
-# robot is at the place of the part that has the hole with the screw.
-MAX_OBJECTS = 3
+# The maximum number of conditions on three objects. For example, `turn(screw)` requires that the robot is
+# at the place of the part that has the hole with the screw.
+MAX_LONGER = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,32 +76,56 @@ def shared_conditions(data: Sequence[Datum], masks: SignatureMasks) -> Iterator[
 
     Unnamed objects are those to which no parameter of the operator is bound. A condition is about one such
     object. If its atoms determine this object uniquely in each transition, conditions follow that relate a
-    second unnamed object to the first one; in the same way, a third one to the second one.
-    """
-    return _shared_conditions(data, masks, ())
-
-
-def _shared_conditions(
-    data: Sequence[Datum], masks: SignatureMasks, earlier: SharedCondition
-) -> Iterator[SharedCondition]:
-    """Yield the conditions that relate a further unnamed object to the last object of the `earlier` one.
-
-    `data` contains each transition with the objects of the parameters and of the `earlier` condition. If
-    `earlier` is empty, the further object is the first one, and may be related to anything.
+    second unnamed object to the first one. If the first object is related to a parameter, conditions that
+    relate a third object to the second one come last, at most `MAX_LONGER` of them.
     """
     arity = len(data[0][1])
-    for one in masks.shared(data, parameter=arity - 1 if earlier else None):
-        yield *earlier, masks.decode(one, arity)
-        core = one & ~masks.with_anything
-        if not core or len(earlier) + 1 == MAX_OBJECTS:
-            continue
-        objects = _unique_witnesses(data, core, masks)
-        if objects is not None:
-            extended = [
-                (transition, (*named, number))
-                for (transition, named), number in zip(data, objects, strict=True)
-            ]
-            yield from _shared_conditions(extended, masks, (*earlier, masks.decode(core, arity)))
+    linked: list[_Chain] = []
+    for first in _Chain((), 0, data).extended(masks):
+        yield first.condition(masks)
+        pairs = list(first.extended(masks))
+        yield from (second.condition(masks) for second in pairs)
+        if any(masks.mentions(first.last, index) for index in range(arity)):
+            linked += pairs
+    longer = (third.condition(masks) for second in linked for third in second.extended(masks))
+    yield from itertools.islice(longer, MAX_LONGER)
+
+
+class _Chain(NamedTuple):
+    """Unnamed objects, each of which is related to the one before it; the first one to anything.
+
+    Attributes:
+        earlier: the atoms about all objects but the last one.
+        last: the atoms about the last object, as a mask of `SignatureMasks`; 0 if there are no objects yet.
+        data: each transition, with the objects of the parameters and all objects but the last one.
+    """
+
+    earlier: SharedCondition
+    last: int
+    data: Sequence[Datum]
+
+    def condition(self, masks: SignatureMasks) -> SharedCondition:
+        """Return the atoms about each of the objects."""
+        return (*self.earlier, masks.decode(self.last, len(self.data[0][1])))
+
+    def extended(self, masks: SignatureMasks) -> Iterator[_Chain]:
+        """Yield the chains with a further object; none if an object is not unique in each transition."""
+        if not self.last:
+            for one in masks.shared(self.data):
+                yield _Chain((), one, self.data)
+            return
+        core = self.last & ~masks.with_anything
+        objects = _unique_witnesses(self.data, core, masks) if core else None
+        if objects is None:
+            return
+        data = [
+            (transition, (*named, number))
+            for (transition, named), number in zip(self.data, objects, strict=True)
+        ]
+        arity = len(self.data[0][1])
+        earlier = (*self.earlier, masks.decode(core, arity))
+        for one in masks.shared(data, parameter=arity):
+            yield _Chain(earlier, one, data)
 
 
 def _unique_witnesses(data: Sequence[Datum], mask: int, masks: SignatureMasks) -> list[int] | None:
