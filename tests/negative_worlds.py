@@ -20,6 +20,8 @@ from needful.core.operators import Operator
 from needful.core.plans import AbstractPlan
 from needful.core.tasks import AbstractTask
 from needful.envs.contract import oracle_operator
+from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
+from needful.operator_learning.unnamed_objects import named_objects_only
 from needful.planning.planners import generate_abstract_plans
 
 ROOM, DOOR, ITEM, SHELF = Type("room"), Type("door"), Type("item"), Type("shelf")
@@ -98,6 +100,16 @@ class World:
         tasks = [self.task(seed, size) for seed in seeds]
         plans = [first_plan(operators, task) for task in tasks]
         return sum(self.achieves_goal(task, plan) for task, plan in zip(tasks, plans, strict=True) if plan)
+
+    def conditions_help(self, demonstrated: int, size: int) -> bool:
+        """Return whether all plans for larger tasks are valid only with conditions on unnamed objects."""
+        demonstrations = [self.demonstrate(seed, 3) for seed in range(demonstrated)]
+        without = OperatorLearningConfig(conditions=named_objects_only)
+        valid = [
+            self.valid_plans(learn_operators(demonstrations, config).operators, size, range(100, 120))
+            for config in (OperatorLearningConfig(), without)
+        ]
+        return valid[0] == 20 > valid[1]
 
     def _results(
         self, task: AbstractTask, state: AbstractState, controller: str, arguments: Sequence[Object]

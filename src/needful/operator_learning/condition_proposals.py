@@ -186,8 +186,8 @@ def _is_unique(kind: Type, condition: Condition) -> bool:
     return bool(tables) and all(table.of_type(kind).bit_count() == 1 for table in tables)
 
 
-def opportunities_of(fitted: FittedOperator, problem: LearningProblem) -> Opportunities:
-    """Return where an operator could have been used (`Opportunities`) in the demonstrations that use it."""
+def _limited_opportunities(fitted: FittedOperator, problem: LearningProblem) -> Opportunities:
+    """Return the same as `problem.opportunities_of`, for short demonstrations first and limited work."""
     used = {transition.demonstration for transition, _ in fitted.data}
     demonstrations = sorted(
         (one for one in problem.demonstrations if one.index in used),
@@ -212,7 +212,7 @@ def proposals_for(
     `wanted` contains names of predicates (None: all). Conditions without any of them are proposed only with
     `ENOUGH_BITS` of evidence, or if every transition made an atom about their objects false.
     """
-    opportunities = opportunities_of(fitted, problem)
+    opportunities = _limited_opportunities(fitted, problem)
     consumed = list(_about_consumed_objects(fitted, problem, opportunities))
     yield from consumed
     yield from _division(fitted, problem, opportunities)
@@ -339,7 +339,7 @@ def divisions_of(
     because other operators were divided by such conditions. The second one is the `linking_division`, with
     at least `ENOUGH_BITS`. Its conditions relate parameters that no precondition relates.
     """
-    opportunities = opportunities_of(fitted, problem)
+    opportunities = _limited_opportunities(fitted, problem)
     division = best_division(fitted, opportunities, supplied, known, problem.signatures, MIN_BITS)
     if division is not None:
         yield Proposal(fitted, division.conditions, division.bits)

@@ -7,10 +7,10 @@ evidence than others.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import permutations
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from needful.abstraction.atom_table import AtomKey, bits
 from needful.operator_learning.condition_tests import ANYTHING
@@ -34,6 +34,9 @@ from needful.operator_learning.unnamed_conditions import (
 # The maximum number of objects in a group (see `consumed_groups`). Actions that consume larger groups are
 # rare, and all orders of a group are tried.
 MAX_GROUP = 3
+
+K = TypeVar("K", AtomKey, tuple[AtomKey, int])
+V = TypeVar("V")
 
 
 class Consumption(NamedTuple):
@@ -59,16 +62,10 @@ def consumed_objects(fitted: FittedOperator) -> list[Consumption]:
 
     Unnamed objects are those to which no parameter of the operator is bound.
     """
-    per_datum: list[dict[AtomKey, int]] = []
-    common: set[AtomKey] = set()
-    for datum in fitted.data:
-        per_datum.append(changed_once(datum, datum[0].deleted))
-        common = common.intersection(per_datum[-1]) if len(per_datum) > 1 else set(per_datum[-1])
-        if not common:
-            return []
+    common, per_datum = _in_every_transition(fitted, lambda datum: changed_once(datum, datum[0].deleted))
     added = [changed_once(datum, datum[0].added) for datum in fitted.data]
     found: dict[tuple[int, ...], Consumption] = {}
-    for key in sorted(common):
+    for key in common:
         objects = tuple(one[key] for one in per_datum)
         signatures = [
             signature_of(number, datum) for datum, number in zip(fitted.data, objects, strict=True)
@@ -87,15 +84,9 @@ def consumed_pairs(fitted: FittedOperator) -> list[Condition]:
     one pair of objects.
     """
     arity = len(fitted.operator.parameters)
-    per_datum: list[dict[AtomKey, tuple[int, int]]] = []
-    common: set[AtomKey] = set()
-    for datum in fitted.data:
-        per_datum.append(_deleted_pairs(datum))
-        common = common.intersection(per_datum[-1]) if len(per_datum) > 1 else set(per_datum[-1])
-        if not common:
-            return []
+    common, per_datum = _in_every_transition(fitted, _deleted_pairs)
     found: dict[tuple[tuple[int, int], ...], Condition] = {}
-    for key in sorted(common):
+    for key in common:
         pairs = tuple(one[key] for one in per_datum)
         extended = [
             (transition, (*objects, *pair))
@@ -114,20 +105,13 @@ def consumed_groups(fitted: FittedOperator) -> list[Condition]:
 
     The same lifted atom became false for each object of the group. For example, `hoist(crate)` takes both
     hands and makes Free(hand) false for each of them. The number of objects must be the same in all
-    transitions. Their order is chosen such that the transitions have many atoms in common: if the first
-    object is the left hand in one transition, it is the left hand in the others, too.
+    transitions. Their order is chosen one transition after the other, such that it has many atoms in common
+    with the earlier ones: if the first object is the left hand, it is the left hand in all transitions.
     """
     arity = len(fitted.operator.parameters)
-    per_datum: list[dict[AtomKey, tuple[int, ...]]] = []
-    common: set[tuple[AtomKey, int]] = set()
-    for datum in fitted.data:
-        per_datum.append(_changed(datum, datum[0].deleted))
-        sizes = {(key, len(found)) for key, found in per_datum[-1].items() if 2 <= len(found) <= MAX_GROUP}
-        common = common & sizes if len(per_datum) > 1 else sizes
-        if not common:
-            return []
+    common, per_datum = _in_every_transition(fitted, _deleted_groups)
     found: list[Condition] = []
-    for key, _ in sorted(common):
+    for key in common:
         rows: list[tuple[int, ...]] = []
         atoms: set[AtomKey] = set()
         for (transition, objects), groups in zip(fitted.data, per_datum, strict=True):
@@ -143,6 +127,26 @@ def consumed_groups(fitted: FittedOperator) -> list[Condition]:
         if condition is not None:
             found.append(condition)
     return found
+
+
+def _in_every_transition(
+    fitted: FittedOperator, find: Callable[[Datum], dict[K, V]]
+) -> tuple[list[K], list[dict[K, V]]]:
+    """Return the sorted keys that `find` returns for every transition, and its results by transition."""
+    results: list[dict[K, V]] = []
+    common: set[K] = set()
+    for datum in fitted.data:
+        results.append(find(datum))
+        common = common & results[-1].keys() if len(results) > 1 else set(results[-1])
+        if not common:
+            return [], []
+    return sorted(common), results
+
+
+def _deleted_groups(datum: Datum) -> dict[tuple[AtomKey, int], tuple[int, ...]]:
+    """Map each lifted atom that became false for several unnamed objects, and their number, to them."""
+    changed = _changed(datum, datum[0].deleted).items()
+    return {(key, len(group)): group for key, group in changed if 2 <= len(group) <= MAX_GROUP}
 
 
 def _deleted_pairs(datum: Datum) -> dict[AtomKey, tuple[int, int]]:

@@ -27,7 +27,7 @@ from needful.operator_learning.false_claims import Validity
 from needful.operator_learning.induction import Datum, Generalise, Inducer
 from needful.operator_learning.matching import Matcher
 from needful.operator_learning.objective import Hypothesis, Objective
-from needful.operator_learning.opportunities import OpportunityCache, WorkLimit
+from needful.operator_learning.opportunities import Opportunities, OpportunityCache, WorkLimit
 from needful.operator_learning.partition import FittedOperator, Partition, partition
 from needful.operator_learning.signatures import SignatureMasks
 from needful.operator_learning.unnamed_conditions import SharedCondition, shared_conditions
@@ -182,6 +182,12 @@ class LearningProblem(Abbreviated):
         if known is None:
             known = self.conditions[data] = list(shared_conditions(data, self.signatures))
         return known
+
+    def opportunities_of(self, fitted: FittedOperator) -> Opportunities:
+        """Return the opportunities of an operator (see the class) in the demonstrations that use it."""
+        used = {transition.demonstration for transition, _ in fitted.data}
+        demonstrations = [one for one in self.demonstrations if one.index in used]
+        return Opportunities(fitted, demonstrations, self.opportunities)
 
     def with_fitted(self, hypothesis: Hypothesis, fitted: tuple[FittedOperator, ...]) -> Hypothesis:
         """Return the hypothesis with `fitted` as its operators, and with the coverage of these operators.

@@ -31,7 +31,6 @@ from needful.operator_learning.candidates import Candidate, canonical_candidate
 from needful.operator_learning.hill_climbing import Climb
 from needful.operator_learning.induction import nearest_common_pattern, without_subsumed
 from needful.operator_learning.learning_problem import LearningProblem
-from needful.operator_learning.negative_evidence import opportunities_of
 from needful.operator_learning.objective import Hypothesis
 from needful.operator_learning.partition import FittedOperator
 
@@ -139,14 +138,16 @@ class _Member:
             for variable, kind in zip(atom.variables, atom.predicate.types, strict=True)
             if not widened[variable].is_subtype_of(kind)
         }
-        if not lost or not lost.isdisjoint(operator.delete_effects):
-            return not lost
+        if not lost:
+            return True
+        if not lost.isdisjoint(operator.delete_effects):
+            return False
         weaker = replace(
             self.fitted, operator=replace(operator, preconditions=operator.preconditions - lost)
         )
         index_of = {variable: index for index, variable in enumerate(operator.parameters)}
         keys = frozenset(lifted_key(atom, index_of) for atom in lost)
-        return opportunities_of(weaker, problem).bits(keys) < MIN_EVIDENCE
+        return problem.opportunities_of(weaker).bits(keys) < MIN_EVIDENCE
 
     @property
     def types(self) -> Types:

@@ -32,7 +32,7 @@ from needful.operator_learning.induction import Datum
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.matching import SKIPPED
 from needful.operator_learning.objective import Hypothesis
-from needful.operator_learning.opportunities import Opportunities, evidence_bits
+from needful.operator_learning.opportunities import evidence_bits
 from needful.operator_learning.partition import FittedOperator
 
 # The maximum number of consecutive steps that are tested together for being redundant.
@@ -110,7 +110,7 @@ def predicates_to_negate(hypothesis: Hypothesis, problem: LearningProblem) -> fr
         required |= dict.fromkeys(removed.named.get(fitted.operator.text, ()), MIN_BITS)
         required = {key: enough for key, enough in required.items() if _never_held(key, fitted.data)}
         if required:
-            opportunities = opportunities_of(fitted, problem)
+            opportunities = problem.opportunities_of(fitted)
             found |= {
                 key[0] for key, enough in required.items() if opportunities.bits_against(key) >= enough
             }
@@ -296,13 +296,6 @@ def _held(key: AtomKey, datum: Datum) -> bool:
     return bool(transition.table.ground((key,), objects) & transition.before)
 
 
-def opportunities_of(fitted: FittedOperator, problem: LearningProblem) -> Opportunities:
-    """Return the `Opportunities` of an operator: groundings that could be used in its demonstrations."""
-    used = {transition.demonstration for transition, _ in fitted.data}
-    demonstrations = [one for one in problem.demonstrations if one.index in used]
-    return Opportunities(fitted, demonstrations, problem.opportunities)
-
-
 def avoidable_predicates(
     hypothesis: Hypothesis, problem: LearningProblem, negated: Set[str] = frozenset()
 ) -> list[Predicate]:
@@ -349,7 +342,7 @@ def forbid_avoided_atoms(
     keys = {key: atom for key, atom in keys.items() if _never_held(key, fitted.data)}
     enough = ENOUGH_BITS + math.log2(len(keys)) if keys else 0.0
     while keys:
-        opportunities = opportunities_of(replace(fitted, operator=operator), problem)
+        opportunities = problem.opportunities_of(replace(fitted, operator=operator))
         evidence = {key: opportunities.bits_against(key) for key in keys}
         best = min(keys, key=lambda key: (-evidence[key], key))
         if evidence[best] < enough:

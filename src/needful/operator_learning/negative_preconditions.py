@@ -36,7 +36,6 @@ from needful.operator_learning.negative_evidence import (
     avoidable_predicates,
     count_redundant_steps,
     forbid_avoided_atoms,
-    opportunities_of,
     predicates_to_negate,
     rejected_predicates,
 )
@@ -223,7 +222,7 @@ def _supported(
     chosen = replace(operator, preconditions=operator.preconditions - set(keys))
     made_true = {atom for atom, key in keys.items() if _was_made_true(key, fitted, problem)}
     while keys:
-        opportunities = opportunities_of(replace(fitted, operator=chosen), problem)
+        opportunities = problem.opportunities_of(replace(fitted, operator=chosen))
         evidence = {
             atom: opportunities.bits_against((negated[name], indices))
             for atom, (name, indices) in keys.items()

@@ -81,7 +81,8 @@ def shared_conditions(data: Sequence[Datum], masks: SignatureMasks) -> Iterator[
     """
     arity = len(data[0][1])
     linked: list[_Chain] = []
-    for first in _Chain((), 0, data).extended(masks):
+    for one in masks.shared(data):
+        first = _Chain((), one, data)
         yield first.condition(masks)
         pairs = list(first.extended(masks))
         yield from (second.condition(masks) for second in pairs)
@@ -96,7 +97,7 @@ class _Chain(NamedTuple):
 
     Attributes:
         earlier: the atoms about all objects but the last one.
-        last: the atoms about the last object, as a mask of `SignatureMasks`; 0 if there are no objects yet.
+        last: the atoms about the last object, as a mask of `SignatureMasks`.
         data: each transition, with the objects of the parameters and all objects but the last one.
     """
 
@@ -109,11 +110,7 @@ class _Chain(NamedTuple):
         return (*self.earlier, masks.decode(self.last, len(self.data[0][1])))
 
     def extended(self, masks: SignatureMasks) -> Iterator[_Chain]:
-        """Yield the chains with a further object; none if an object is not unique in each transition."""
-        if not self.last:
-            for one in masks.shared(self.data):
-                yield _Chain((), one, self.data)
-            return
+        """Yield the chains with a further object; none if the last one is not unique in each transition."""
         core = self.last & ~masks.with_anything
         objects = _unique_witnesses(self.data, core, masks) if core else None
         if objects is None:

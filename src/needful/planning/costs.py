@@ -7,7 +7,8 @@ holds for a ground operator whose controller could not start in any try.
 
 - The increase, called surcharge, is `SURCHARGE` if one atom was missed in all tries, else 1. It doubles
   each time the ground operator fails again. After a few failures, even a long plan without the operator is
-  cheaper. Surcharges start small: if all plans need the operator, the search tries detours in vain.
+  cheaper. Surcharges start small, because the operator may be needed in every plan. Then a large surcharge
+  would only make the search slow.
 - The lifted operator itself is doubtful if none of its groundings reached its subgoal so far, and n > 1 of
   them failed in the same way: they missed the same add effect, or could not start. Then the costs of all
   its groundings, tried or not, rise by n - 1.
